@@ -1,0 +1,15 @@
+//! The floor of the workspace: identifiers, positions, record batches, compression, the clock. It names no other
+//! crate of ours, opens no file and no socket.
+
+mod clock;
+mod error_code;
+mod ids;
+mod offset;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use error_code::ErrorCode;
+pub use ids::{
+    GroupId, LeaderEpoch, NodeId, PartitionIndex, ProducerEpoch, ProducerId, TOPIC_NAME_CHARS_MAX, TopicName,
+    TopicNameError, TransactionalId, Uuid, UuidError,
+};
+pub use offset::Offset;
