@@ -1,0 +1,72 @@
+//! How a broker asks its controller: Kafka's own requests, whoever the controller is. The answer may be ahead of what
+//! the broker has applied, so it says up to which offset the broker must have come before it passes it on.
+
+use ottla_model::Offset;
+use ottla_protocol::messages::allocate_producer_ids::{AllocateProducerIdsRequest, AllocateProducerIdsResponse};
+use ottla_protocol::messages::broker_registration::{BrokerRegistrationRequest, BrokerRegistrationResponse};
+use ottla_protocol::messages::create_topics::{CreateTopicsRequest, CreateTopicsResponse};
+use ottla_protocol::messages::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse};
+
+use crate::feed::BoxFuture;
+
+/// What a controller is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ControllerRequest {
+    /// Create topics; partitions and replication factor −1 take the controller's defaults.
+    CreateTopics(CreateTopicsRequest),
+    /// Delete topics. `topics` (names or ids) and `topic_names` both count; the broker need not convert old versions.
+    DeleteTopics(DeleteTopicsRequest),
+    /// The next block of producer ids for a broker.
+    AllocateProducerIds(AllocateProducerIdsRequest),
+    /// A broker has started.
+    BrokerRegistration(BrokerRegistrationRequest),
+}
+
+/// What a controller answers, of the same kind as the request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ControllerResponse {
+    /// To [`ControllerRequest::CreateTopics`].
+    CreateTopics(CreateTopicsResponse),
+    /// To [`ControllerRequest::DeleteTopics`].
+    DeleteTopics(DeleteTopicsResponse),
+    /// To [`ControllerRequest::AllocateProducerIds`].
+    AllocateProducerIds(AllocateProducerIdsResponse),
+    /// To [`ControllerRequest::BrokerRegistration`].
+    BrokerRegistration(BrokerRegistrationResponse),
+}
+
+/// A committed answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ControllerReply {
+    /// The answer.
+    pub response: ControllerResponse,
+    /// Offset of the last record that the answer rests on: whoever passes the answer to a client first waits for
+    /// [`AppliedImage::wait_for`](crate::AppliedImage::wait_for) this offset.
+    pub offset: Offset,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LinkError {
+    /// The controller was shut down.
+    #[error("the metadata controller has stopped")]
+    Stopped,
+    /// The controller ended because of a fault; what it was asked may or may not have been written.
+    #[error("the metadata controller has failed: {reason}")]
+    Failed {
+        /// What went wrong first.
+        reason: String,
+    },
+    /// Too many requests wait.
+    #[error("{waiting} requests wait for the metadata controller already")]
+    Busy {
+        /// The limit that was reached.
+        waiting: usize,
+    },
+}
+
+/// A way to a controller.
+pub trait ControllerLink: Send + Sync {
+    /// Asks, and answers once the change is committed. Dropping the future does not take the request back.
+    fn call(&self, request: ControllerRequest) -> BoxFuture<'static, Result<ControllerReply, LinkError>>;
+}
