@@ -1,0 +1,417 @@
+//! The contract of one partition's log, and the values that go in and come out. It says nothing of files, and knows
+//! no error code: a caller turns each cause into its own protocol's number.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ottla_model::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
+use ottla_model::batch::CheckedBatch;
+
+use crate::log_dir::DirectoryFailure;
+
+/// One partition's records. All methods are synchronous; those that may wait for a disk say so.
+///
+/// Invariant: log start ≤ recovery point ≤ log end once a log is open, except that a raised log start may lie beyond
+/// the recovery point until the next flush.
+pub trait Log: Send + Sync + fmt::Debug {
+    /// Appends one batch at the log end: checks its producer's sequence, gives it offsets and the leader's epoch, rolls
+    /// the segment if that is due, writes. A batch that this log already holds (an idempotent producer's retry) is not
+    /// written again: the answer then tells where the first one lies and `duplicate` is set.
+    ///
+    /// # Errors
+    /// Nothing of the batch can be read afterwards; what a failed write left behind is overwritten by the next append.
+    fn append_as_leader(
+        &self,
+        batch: CheckedBatch,
+        epoch: LeaderEpoch,
+        now_ms: i64,
+    ) -> Result<AppendInfo, LogError>;
+
+    /// Finds the bytes that hold the records from an offset on. Takes no lock that an append holds while it writes.
+    ///
+    /// # Errors
+    /// [`LogError::OffsetOutOfRange`] below the log start or above the log end.
+    fn read(&self, request: &ReadRequest) -> Result<ReadOutcome, LogError>;
+
+    /// The first record whose own timestamp is at or after `timestamp_ms`, or none. May wait for a disk: it reads and,
+    /// if need be, decompresses a batch.
+    ///
+    /// # Errors
+    /// Of the disk, or a batch that cannot be read.
+    fn offset_for_time(&self, timestamp_ms: i64) -> Result<Option<TimestampedOffset>, LogError>;
+
+    /// The first record that carries the largest timestamp of the log, or none while it is empty. May wait for a disk.
+    ///
+    /// # Errors
+    /// As [`Log::offset_for_time`].
+    fn offset_of_max_timestamp(&self) -> Result<Option<TimestampedOffset>, LogError>;
+
+    /// Log start, log end and recovery point, of one moment.
+    fn positions(&self) -> LogPositions;
+
+    /// Notes that a leader of this epoch begins at the log end. Every later append of that epoch keeps the note.
+    fn begin_epoch(&self, epoch: LeaderEpoch);
+
+    /// The newest epoch that is known, or none.
+    fn latest_epoch(&self) -> Option<LeaderEpoch>;
+
+    /// The epoch in which the record at `offset` was appended, as far as it is known.
+    fn epoch_for_offset(&self, offset: Offset) -> Option<LeaderEpoch>;
+
+    /// Where an epoch ended: the answer to a replica that asks for the end of `epoch` (KIP-101, KIP-279). None when the
+    /// epoch is above all known ones or none is known.
+    fn end_offset_for_epoch(&self, epoch: LeaderEpoch) -> Option<EpochEnd>;
+
+    /// Whether `flush.ms` says that unflushed records should now be flushed.
+    fn flush_due(&self, now_ms: i64) -> bool;
+
+    /// Makes everything below `offset` durable and moves the recovery point there; returns the new recovery point.
+    /// Waits for the disk: never call it on a reactor.
+    ///
+    /// # Errors
+    /// After a failed fsync the whole directory takes no more writes.
+    fn flush_up_to(&self, offset: Offset, now_ms: i64) -> Result<Offset, LogError>;
+
+    /// Removes all records at and above `offset`. Waits for the disk.
+    ///
+    /// # Errors
+    /// Of the disk.
+    fn truncate_to(&self, offset: Offset, now_ms: i64) -> Result<(), LogError>;
+
+    /// Removes all records and begins anew at `offset`, which becomes log start and log end. Waits for the disk.
+    ///
+    /// # Errors
+    /// Of the disk.
+    fn restart_at(&self, offset: Offset, now_ms: i64) -> Result<(), LogError>;
+
+    /// Takes over changed settings; they act from the next append on.
+    fn configure(&self, config: LogConfig);
+
+    /// Forgets idempotent producers that were silent for `producer.id.expiration.ms` and have no transaction open;
+    /// returns how many.
+    fn expire_producers(&self, now_ms: i64) -> usize;
+
+    /// Ends writing in good order: everything durable, indexes trimmed, producer snapshot at the log end. Later appends
+    /// answer [`LogError::Closed`]; reads go on. Waits for the disk.
+    ///
+    /// # Errors
+    /// Of the disk; the log must then not be called cleanly closed.
+    fn close(&self, now_ms: i64) -> Result<(), LogError>;
+}
+
+/// A log's settings, each named after the topic configuration that it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogConfig {
+    /// `segment.bytes`: a segment's log file does not grow beyond this, and no batch may be larger.
+    pub segment_bytes: u32,
+    /// `segment.ms`: a batch whose largest timestamp lies further than this from the segment's first begins a new one.
+    pub segment_ms: i64,
+    /// `segment.jitter.ms`: up to this is taken off `segment_ms`, differently in each segment.
+    pub segment_jitter_ms: i64,
+    /// `index.interval.bytes`: more than so many bytes lie between two index entries.
+    pub index_interval_bytes: u32,
+    /// `segment.index.bytes`: an index file that would grow beyond this ends its segment.
+    pub segment_index_bytes: u32,
+    /// `flush.messages`: [`AppendInfo::flush_due`] says when so many records are unflushed.
+    pub flush_messages: i64,
+    /// `flush.ms`: [`Log::flush_due`] says when unflushed records are so old.
+    pub flush_ms: i64,
+    /// `preallocate`: the active segment's file is given its full size at once.
+    pub preallocate: bool,
+    /// `producer.id.expiration.ms`: an idempotent producer that was silent for so long is forgotten.
+    pub producer_id_expiration_ms: i64,
+}
+
+impl Default for LogConfig {
+    /// Kafka's defaults.
+    fn default() -> Self {
+        Self {
+            segment_bytes: 1 << 30,
+            segment_ms: 7 * 24 * 60 * 60 * 1000,
+            segment_jitter_ms: 0,
+            index_interval_bytes: 4096,
+            segment_index_bytes: 10 << 20,
+            flush_messages: i64::MAX,
+            flush_ms: i64::MAX,
+            preallocate: false,
+            producer_id_expiration_ms: 24 * 60 * 60 * 1000,
+        }
+    }
+}
+
+/// A place between two records, with the byte that it has in its segment's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogPosition {
+    /// The offset of the record after this place.
+    pub offset: Offset,
+    /// The base offset of the segment.
+    pub segment_base: Offset,
+    /// The byte in that segment's log file.
+    pub position: u64,
+}
+
+/// What a log's positions were at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogPositions {
+    /// The first offset that may be read.
+    pub log_start: Offset,
+    /// The first unwritten offset and its place.
+    pub log_end: LogPosition,
+    /// Everything below it survives a loss of power.
+    pub recovery_point: Offset,
+}
+
+/// What an append did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppendInfo {
+    /// The batch's first offset; of the batch already held, when `duplicate`.
+    pub base_offset: Offset,
+    /// The batch's last offset.
+    pub last_offset: Offset,
+    /// The time to answer as the time of append: set for batches stamped by the broker and for duplicates.
+    pub log_append_time_ms: Option<i64>,
+    /// The log start at that moment.
+    pub log_start: Offset,
+    /// The log end after the append.
+    pub log_end: LogPosition,
+    /// The log already held the batch and nothing was written.
+    pub duplicate: bool,
+    /// The append began a new segment here: everything below wants a [`Log::flush_up_to`] off this path.
+    pub rolled_at: Option<Offset>,
+    /// `flush.messages` is reached: the append counts as durable only after [`Log::flush_up_to`] its `log_end`.
+    pub flush_due: bool,
+}
+
+/// What to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadRequest {
+    /// The offset of the first wanted record. The batch that holds it may begin before.
+    pub from: Offset,
+    /// At most so many bytes; the last batch may be cut anywhere.
+    pub max_bytes: u64,
+    /// Where to stop.
+    pub end: ReadEnd,
+    /// The first batch is returned whole even if it is larger than `max_bytes`.
+    pub at_least_one_batch: bool,
+    /// Whether the read may wait for a disk.
+    pub mode: ReadMode,
+}
+
+/// An exclusive upper bound of a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadEnd {
+    /// Everything that is written.
+    LogEnd,
+    /// Batches that lie wholly below this offset (high watermark, last stable offset). It must be a batch's boundary; a
+    /// bound above the log end means the log end.
+    Before(Offset),
+}
+
+/// Whether a read may wait for a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadMode {
+    /// Answers [`ReadOutcome::WouldBlock`] instead of waiting for a disk.
+    Cached,
+    /// Waits where need be, and leaves the bytes of the slice in the page cache.
+    MayBlock,
+}
+
+/// What a read found.
+#[derive(Debug, Clone)]
+pub enum ReadOutcome {
+    /// Bytes that begin at a batch.
+    Found(ReadSlice),
+    /// Nothing lies between `from` and the bound (or nothing fits into `max_bytes`).
+    Empty,
+    /// The answer is not in memory: read again as [`ReadMode::MayBlock`], elsewhere.
+    WouldBlock,
+}
+
+/// A run of bytes of one segment: whole batches, the last one possibly cut.
+#[derive(Debug, Clone)]
+pub struct ReadSlice {
+    /// Where the bytes are.
+    pub source: SliceSource,
+    /// The first byte in the source.
+    pub position: u64,
+    /// How many bytes.
+    pub length: u64,
+}
+
+/// Where a slice's bytes are. Both survive a roll, a truncation of the list and a deletion of the segment.
+#[derive(Debug, Clone)]
+pub enum SliceSource {
+    /// In an open file, to be sent or read at a position.
+    File(Arc<File>),
+    /// In memory.
+    Memory(Bytes),
+}
+
+/// A record's place and time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimestampedOffset {
+    /// The record's offset.
+    pub offset: Offset,
+    /// The record's timestamp.
+    pub timestamp_ms: i64,
+    /// The epoch in which it was appended.
+    pub leader_epoch: LeaderEpoch,
+}
+
+/// Where an epoch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EpochEnd {
+    /// The newest known epoch at or below the one that was asked for; the asked one itself when it is below all.
+    pub epoch: LeaderEpoch,
+    /// The first offset that does not belong to it.
+    pub end_offset: Offset,
+}
+
+/// Why a log could not do as told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The offset lies below the log start or above the log end.
+    #[error("offset {wanted} is outside of {start} to {end}")]
+    OffsetOutOfRange {
+        /// The offset that was asked for.
+        wanted: Offset,
+        /// The log start.
+        start: Offset,
+        /// The log end.
+        end: Offset,
+    },
+    /// The batch is larger than a whole segment may be.
+    #[error("a batch of {size} bytes does not fit into a segment of at most {limit} bytes")]
+    BatchTooLarge {
+        /// The batch's bytes.
+        size: u64,
+        /// `segment.bytes`.
+        limit: u64,
+    },
+    /// The log end would pass the largest offset.
+    #[error("a batch of {count} offsets does not fit above log end {end}")]
+    OffsetsExhausted {
+        /// The log end.
+        end: Offset,
+        /// Offsets that the batch takes.
+        count: i64,
+    },
+    /// An idempotent producer left out a sequence number, or began a new epoch above 0.
+    #[error("producer {producer_id} epoch {producer_epoch}: sequence {sequence} where {expected} should follow")]
+    SequenceOutOfOrder {
+        /// The producer.
+        producer_id: ProducerId,
+        /// Its epoch in the batch.
+        producer_epoch: ProducerEpoch,
+        /// The batch's first sequence number.
+        sequence: i32,
+        /// The sequence number that was due.
+        expected: i32,
+    },
+    /// The producer was replaced by a newer incarnation of itself.
+    #[error("producer {producer_id}: epoch {producer_epoch} is older than {current}")]
+    ProducerEpochFenced {
+        /// The producer.
+        producer_id: ProducerId,
+        /// Its epoch in the batch.
+        producer_epoch: ProducerEpoch,
+        /// The epoch that the log knows.
+        current: ProducerEpoch,
+    },
+    /// The log was closed; it takes no more writes.
+    #[error("the log is closed")]
+    Closed,
+    /// The directory took its last write: an fsync in it failed.
+    #[error("{0}")]
+    DirectoryFailed(Arc<DirectoryFailure>),
+    /// A call to the system failed.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The bytes at a place are no batch that this log could have written.
+    #[error("{} is damaged at byte {position}: {damage}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where the batch begins.
+        position: u64,
+        /// What is wrong there.
+        damage: Damage,
+    },
+    /// A file of the log that is text or a snapshot does not read as one.
+    #[error("{} is malformed: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What was expected.
+        reason: &'static str,
+    },
+}
+
+/// What is wrong with the bytes where a batch should begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// The file ends within the batch's header.
+    #[error("{available} bytes are left where a header needs {needed}")]
+    HeaderCut {
+        /// Bytes up to the end of the file.
+        available: u64,
+        /// Bytes of a header.
+        needed: u64,
+    },
+    /// The file ends within the batch.
+    #[error("{available} bytes are left where the batch has {size}")]
+    BatchCut {
+        /// Bytes up to the end of the file.
+        available: u64,
+        /// The batch's size.
+        size: u64,
+    },
+    /// Only zeros up to the end of the file: room that was never written.
+    #[error("zeros up to the end of the file")]
+    ZeroTail,
+    /// The length field is below that of a batch without records.
+    #[error("length {length} is below that of any batch")]
+    Length {
+        /// The field's value.
+        length: i32,
+    },
+    /// Another format than record batch version 2.
+    #[error("magic {magic} is not 2")]
+    Magic {
+        /// The field's value.
+        magic: i8,
+    },
+    /// The checksum does not match.
+    #[error("checksum {computed:#010x} where {stored:#010x} is stored")]
+    Checksum {
+        /// As the header has it.
+        stored: u32,
+        /// As the bytes give it.
+        computed: u32,
+    },
+    /// Offsets go back, or do not belong to the segment.
+    #[error("offsets {base} to {last} where {expected} is the lowest possible")]
+    Offsets {
+        /// The batch's first offset.
+        base: Offset,
+        /// The batch's last offset.
+        last: Offset,
+        /// The first offset that may come.
+        expected: Offset,
+    },
+    /// The records inside do not decode.
+    #[error("the records do not decode")]
+    Records,
+}
