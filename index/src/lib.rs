@@ -1,1 +1,14 @@
-//! Skeleton.
+//! Kafka's index files as values: entries, searching, the growing index of an active segment and the fixed one of a
+//! sealed segment. It opens no file, writes none, and knows nothing of logs: storage hands it bytes or an open file.
+
+mod active;
+mod entry;
+mod error;
+mod mmap;
+mod sealed;
+mod search;
+
+pub use active::ActiveIndex;
+pub use entry::{Entry, OffsetEntry, RelativeOffset, TimeEntry};
+pub use error::IndexError;
+pub use sealed::SealedIndex;
