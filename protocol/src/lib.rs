@@ -1,1 +1,14 @@
-//! Skeleton.
+//! Kafka's wire protocol as Rust structs: the codec, the messages, the records of `__cluster_metadata`. Bytes in,
+//! values out, and back; opens no socket, knows no broker state. Record batches are `ottla_model`'s.
+
+// The derive names this crate from outside and from within.
+extern crate self as ottla_protocol;
+
+pub mod codec;
+#[cfg(feature = "json")]
+pub mod json;
+pub mod records;
+
+pub use codec::{DecodeError, EncodeError, Encoded, Message, Piece, Reader, VersionRange, Writer};
+pub use ottla_derive::Message;
+pub use records::Records;

@@ -1,0 +1,324 @@
+//! Makes the implementations out of what `attr` read. The code is small on purpose: loops, lengths and errors are
+//! functions of the codec, so that a hundred messages still compile quickly.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::attr::{DefaultValue, Field, MessageAttr, Struct, Versions};
+
+pub(crate) fn expand(parsed: &Struct) -> TokenStream {
+    let default = default_impl(parsed);
+    let wire = wire_impl(parsed);
+    let message = parsed.message.as_ref().map(|message| message_impl(parsed, message));
+    let json = if cfg!(feature = "json") { json_impl(parsed) } else { TokenStream::new() };
+    quote! { #default #wire #message #json }
+}
+
+fn default_impl(parsed: &Struct) -> TokenStream {
+    let Struct { ident, fields, .. } = parsed;
+    let values = fields.iter().map(|field| {
+        let Field { ident, .. } = field;
+        let value = default_expr(field);
+        quote! { #ident: #value }
+    });
+    quote! {
+        #[automatically_derived]
+        impl ::core::default::Default for #ident {
+            fn default() -> Self {
+                Self { #(#values),* }
+            }
+        }
+    }
+}
+
+fn wire_impl(parsed: &Struct) -> TokenStream {
+    let Struct { ident, fields, .. } = parsed;
+    let name = ident.to_string();
+    let names = fields.iter().map(|field| &field.ident);
+    let positional = || fields.iter().filter(|field| field.tag.is_none());
+    let mut tagged: Vec<_> = fields.iter().filter(|field| field.tag.is_some()).collect();
+    tagged.sort_by_key(|field| field.tag);
+
+    let reads = positional().map(read_field);
+    let writes = positional().map(write_field);
+    let (read_tags, write_tags) = if tagged.is_empty() {
+        (quote! { reader.end_struct()?; }, quote! { writer.end_struct(); })
+    } else {
+        (read_tags(&tagged), write_tags(&tagged))
+    };
+    quote! {
+        #[automatically_derived]
+        impl ::ottla_protocol::codec::Wire for #ident {
+            fn read(
+                reader: &mut ::ottla_protocol::codec::Reader,
+            ) -> ::core::result::Result<Self, ::ottla_protocol::codec::DecodeError> {
+                #(#reads)*
+                #read_tags
+                Ok(Self { #(#names),* })
+            }
+
+            fn write(
+                &self,
+                writer: &mut ::ottla_protocol::codec::Writer,
+            ) -> ::core::result::Result<(), ::ottla_protocol::codec::EncodeError> {
+                #(#writes)*
+                #write_tags
+                Ok(())
+            }
+        }
+
+        #[automatically_derived]
+        impl ::ottla_protocol::codec::Struct for #ident {
+            const NAME: &'static str = #name;
+        }
+    }
+}
+
+fn message_impl(parsed: &Struct, message: &MessageAttr) -> TokenStream {
+    let ident = &parsed.ident;
+    let Versions { first, last } = message.versions;
+    let advertised = message.advertised.unwrap_or(first);
+    let key = optional(message.key);
+    let flexible = optional(message.flexible);
+    quote! {
+        #[automatically_derived]
+        impl ::ottla_protocol::codec::Message for #ident {
+            const KEY: ::core::option::Option<i16> = #key;
+            const VERSIONS: ::ottla_protocol::codec::VersionRange =
+                ::ottla_protocol::codec::VersionRange::new(#first, #last);
+            const ADVERTISED_MIN: i16 = #advertised;
+            const FLEXIBLE: ::core::option::Option<i16> = #flexible;
+        }
+    }
+}
+
+fn read_field(field: &Field) -> TokenStream {
+    let Field { ident, name, ty, .. } = field;
+    let read = match field.nullable {
+        None => quote! { reader.field(#name)? },
+        Some(_) if field.inflexible => quote! { reader.inflexible_field(#name)? },
+        Some(Versions::ALL) => quote! { reader.nullable_field(#name)? },
+        Some(Versions { first, last }) => quote! {
+            if reader.in_versions(#first, #last) { reader.nullable_field(#name)? } else { Some(reader.field(#name)?) }
+        },
+    };
+    if field.versions == Versions::ALL {
+        return quote! { let #ident: #ty = #read; };
+    }
+    let Versions { first, last } = field.versions;
+    let default = default_expr(field);
+    quote! { let #ident: #ty = if reader.in_versions(#first, #last) { #read } else { #default }; }
+}
+
+fn write_field(field: &Field) -> TokenStream {
+    let Field { ident, name, .. } = field;
+    let write = match field.nullable {
+        None => quote! { writer.field(#name, &self.#ident)?; },
+        Some(_) if field.inflexible => quote! { writer.inflexible_field(#name, self.#ident.as_ref())?; },
+        Some(Versions::ALL) => quote! { writer.nullable_field(#name, self.#ident.as_ref())?; },
+        Some(Versions { first, last }) => quote! {
+            if writer.in_versions(#first, #last) {
+                writer.nullable_field(#name, self.#ident.as_ref())?;
+            } else if let Some(value) = &self.#ident {
+                writer.field(#name, value)?;
+            } else {
+                return Err(writer.null_in_version(#name));
+            }
+        },
+    };
+    if field.versions == Versions::ALL {
+        return write;
+    }
+    let Versions { first, last } = field.versions;
+    let refusal = refusal(field, &quote! { writer });
+    quote! { if writer.in_versions(#first, #last) { #write } #refusal }
+}
+
+/// The `else` of a version that has no place for the field.
+fn refusal(field: &Field, target: &TokenStream) -> TokenStream {
+    if field.ignorable {
+        return TokenStream::new();
+    }
+    let name = &field.name;
+    let is_not_default = is_not_default(field);
+    quote! { else if #is_not_default { return Err(#target.not_in_version(#name)); } }
+}
+
+fn read_tags(tagged: &[&Field]) -> TokenStream {
+    let defaults = tagged.iter().map(|field| {
+        let Field { ident, ty, .. } = field;
+        let default = default_expr(field);
+        quote! { let mut #ident: #ty = #default; }
+    });
+    let arms = tagged.iter().map(|field| {
+        let Field { ident, name, tag, .. } = field;
+        let read = match field.nullable {
+            None => quote! { reader.tagged_field(#name, size)? },
+            Some(_) => quote! { reader.nullable_tagged_field(#name, size)? },
+        };
+        let Versions { first, last } = field.versions;
+        let guard = if field.versions == Versions::ALL {
+            TokenStream::new()
+        } else {
+            quote! { if reader.in_versions(#first, #last) }
+        };
+        quote! { #tag #guard => #ident = #read, }
+    });
+    quote! {
+        #(#defaults)*
+        if reader.is_flexible() {
+            for _ in 0..reader.tag_count()? {
+                let (tag, size) = reader.tag()?;
+                match tag {
+                    #(#arms)*
+                    _ => reader.skip(size)?,
+                }
+            }
+        }
+    }
+}
+
+fn write_tags(tagged: &[&Field]) -> TokenStream {
+    let writes = tagged.iter().map(|field| {
+        let Field { ident, name, tag, .. } = field;
+        let write = match field.nullable {
+            None => quote! { tags.field(#tag, #name, &self.#ident)?; },
+            Some(_) => quote! { tags.nullable_field(#tag, #name, self.#ident.as_ref())?; },
+        };
+        let is_not_default = is_not_default(field);
+        if field.versions == Versions::ALL {
+            return quote! { if #is_not_default { #write } };
+        }
+        let Versions { first, last } = field.versions;
+        let refusal = if field.ignorable {
+            TokenStream::new()
+        } else {
+            quote! { else { return Err(tags.not_in_version(#name)); } }
+        };
+        quote! { if #is_not_default { if tags.in_versions(#first, #last) { #write } #refusal } }
+    });
+    let refusals = tagged.iter().filter(|field| !field.ignorable).map(|field| {
+        let name = &field.name;
+        let is_not_default = is_not_default(field);
+        quote! { if #is_not_default { return Err(writer.not_in_version(#name)); } }
+    });
+    quote! {
+        if writer.is_flexible() {
+            let mut tags = writer.tags();
+            #(#writes)*
+        } else {
+            #(#refusals)*
+        }
+    }
+}
+
+fn default_expr(field: &Field) -> TokenStream {
+    let ty = &field.ty;
+    match &field.default {
+        DefaultValue::OfType if field.nullable.is_some() => quote! { ::core::option::Option::None },
+        DefaultValue::OfType => quote! { <#ty as ::core::default::Default>::default() },
+        DefaultValue::Empty => quote! { ::core::option::Option::Some(::core::default::Default::default()) },
+        DefaultValue::Literal(literal) if is_rust_primitive(ty) => quote! { #literal },
+        DefaultValue::Literal(literal) => quote! { <#ty>::from(#literal) },
+        DefaultValue::Value(value) => quote! { #value },
+    }
+}
+
+fn is_not_default(field: &Field) -> TokenStream {
+    let ident = &field.ident;
+    match &field.default {
+        DefaultValue::OfType if field.nullable.is_some() => quote! { self.#ident.is_some() },
+        _ => {
+            let default = default_expr(field);
+            quote! { self.#ident != #default }
+        }
+    }
+}
+
+fn is_rust_primitive(ty: &syn::Type) -> bool {
+    const PRIMITIVES: [&str; 8] = ["bool", "i8", "i16", "i32", "i64", "u16", "u32", "f64"];
+    let syn::Type::Path(path) = ty else { return false };
+    PRIMITIVES.iter().any(|primitive| path.path.is_ident(primitive))
+}
+
+fn optional<T: quote::ToTokens>(value: Option<T>) -> TokenStream {
+    value.map_or_else(
+        || quote! { ::core::option::Option::None },
+        |value| quote! { ::core::option::Option::Some(#value) },
+    )
+}
+
+/// Kafka's JSON form and the description of the schema.
+fn json_impl(parsed: &Struct) -> TokenStream {
+    let Struct { ident, fields, .. } = parsed;
+    let descriptions = fields.iter().map(describe_field);
+    let puts = fields.iter().map(|field| {
+        let Field { ident, name, versions: Versions { first, last }, .. } = field;
+        if field.tag.is_some() {
+            let is_not_default = is_not_default(field);
+            quote! { if #is_not_default { object.put(#name, #first, #last, &self.#ident)?; } }
+        } else {
+            quote! { object.put(#name, #first, #last, &self.#ident)?; }
+        }
+    });
+    let takes = fields.iter().map(|field| {
+        let Field { ident, name, versions: Versions { first, last }, .. } = field;
+        let default = default_expr(field);
+        let take = if field.tag.is_some() {
+            quote! { take_tagged }
+        } else {
+            quote! { take }
+        };
+        quote! { #ident: object.#take(#name, #first, #last)?.unwrap_or_else(|| #default) }
+    });
+    quote! {
+        #[automatically_derived]
+        impl ::ottla_protocol::json::JsonStruct for #ident {
+            const SCHEMA: &'static ::ottla_protocol::json::StructSchema = &::ottla_protocol::json::StructSchema {
+                name: <Self as ::ottla_protocol::codec::Struct>::NAME,
+                fields: &[#(#descriptions),*],
+            };
+
+            fn put_fields(
+                &self,
+                object: &mut ::ottla_protocol::json::ObjectWriter,
+            ) -> ::core::result::Result<(), ::ottla_protocol::json::JsonError> {
+                #(#puts)*
+                Ok(())
+            }
+
+            fn take_fields(
+                object: &::ottla_protocol::json::ObjectReader<'_>,
+            ) -> ::core::result::Result<Self, ::ottla_protocol::json::JsonError> {
+                Ok(Self { #(#takes),* })
+            }
+        }
+    }
+}
+
+fn describe_field(field: &Field) -> TokenStream {
+    let Field { name, ignorable, versions, .. } = field;
+    let inner = field.inner_type();
+    let ty = &field.ty;
+    let range = |Versions { first, last }: Versions| quote! { ::ottla_protocol::codec::VersionRange::new(#first, #last) };
+    let nullable = optional(field.nullable.map(range));
+    let tag = optional(field.tag);
+    let versions = range(*versions);
+    let flexible = !field.inflexible;
+    let default = default_expr(field);
+    quote! {
+        ::ottla_protocol::json::FieldSchema {
+            name: #name,
+            kind: <#inner as ::ottla_protocol::json::Json>::KIND,
+            versions: #versions,
+            nullable: #nullable,
+            tag: #tag,
+            ignorable: #ignorable,
+            flexible: #flexible,
+            default: |version| {
+                let default: #ty = #default;
+                ::ottla_protocol::json::Json::to_json(&default, version)
+            },
+        }
+    }
+}
