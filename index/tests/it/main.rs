@@ -1,5 +1,7 @@
 //! The index formats against bytes and answers of Apache Kafka's own classes.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use ottla_index::{ActiveIndex, Entry, OffsetEntry, RelativeOffset, SealedIndex, TimeEntry};
 use ottla_model::Offset;
 use serde_json::Value;
