@@ -1,1 +1,3 @@
-//! Skeleton.
+//! The broker: Kafka's requests answered from Ottla's logs and metadata.
+
+pub mod config;

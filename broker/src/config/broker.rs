@@ -1,0 +1,507 @@
+//! The broker's configuration, typed: what the rest of the code is handed instead of keys and texts. Reads the layers
+//! once, at start; nothing here changes afterwards.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use compact_str::CompactString;
+use ottla_model::NodeId;
+
+use super::listener::{self, ListenerConfig, ListenerError};
+use super::settings::{self, ConfigError, Given, Origin, Settings, Warning};
+
+/// Where a configuration is to be read from. The process's own environment is an argument like all else.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// `--config`: a properties file.
+    pub file: Option<PathBuf>,
+    /// Environment variables.
+    pub environment: Vec<(String, String)>,
+    /// `--override`: keys and values.
+    pub overrides: Vec<(String, String)>,
+    /// `--data`: the directory for the data.
+    pub data: Option<PathBuf>,
+}
+
+/// Everything that the broker is configured with.
+#[derive(Debug, Clone)]
+pub struct BrokerConfig {
+    /// `node.id`; `None` lets the first start choose.
+    pub node_id: Option<NodeId>,
+    /// `CLUSTER_ID`, which Kafka takes from the environment alone; `None` lets the first start make one.
+    pub cluster_id: Option<CompactString>,
+    /// `broker.rack`.
+    pub rack: Option<CompactString>,
+    /// The listeners that clients use; at least one.
+    pub listeners: Vec<ListenerConfig>,
+    /// The listener that brokers use among each other; one of `listeners`.
+    pub inter_broker_listener: CompactString,
+    /// The directories of the data; at least one.
+    pub log_dirs: Vec<PathBuf>,
+    /// The one of `log_dirs` that holds the cluster's metadata, or a directory beside them.
+    pub metadata_log_dir: PathBuf,
+    /// Sockets, threads and memory.
+    pub network: NetworkConfig,
+    /// How topics come and go.
+    pub topics: TopicRules,
+    /// How logs are loaded, flushed and written down.
+    pub storage: StorageConfig,
+    /// `fetch.max.bytes`: the most that one fetch answers with.
+    pub fetch_bytes_max: u32,
+    /// `max.incremental.fetch.session.cache.slots`.
+    pub fetch_sessions_max: usize,
+    /// `request.timeout.ms`: the longest wait of a request that names no limit of its own.
+    pub request_timeout: Duration,
+    /// `producer.id.expiration.ms`: after so long without a write a producer is forgotten.
+    pub producer_expiration_ms: i64,
+    settings: Settings,
+}
+
+/// Sockets, threads and memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkConfig {
+    /// `num.network.threads`: reactors; one a processor unless set.
+    pub reactors: usize,
+    /// `num.io.threads`: the most threads for what may wait for a disk.
+    pub blocking_threads: usize,
+    /// `socket.request.max.bytes`.
+    pub request_bytes_max: u32,
+    /// `queued.max.request.bytes`; `None` leaves the limit to the network.
+    pub queued_bytes_max: Option<u64>,
+    /// `socket.send.buffer.bytes`; `None` leaves it to the system.
+    pub send_buffer_bytes: Option<u32>,
+    /// `socket.receive.buffer.bytes`; `None` leaves it to the system.
+    pub receive_buffer_bytes: Option<u32>,
+    /// `socket.listen.backlog.size`.
+    pub backlog: u32,
+    /// `max.connections`.
+    pub connections_max: usize,
+    /// `max.connections.per.ip`.
+    pub connections_per_ip_max: usize,
+    /// `connections.max.idle.ms`; `None` means for ever.
+    pub idle_max: Option<Duration>,
+}
+
+/// How topics come and go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicRules {
+    /// `num.partitions`: of a topic that is created without saying.
+    pub default_partitions: i32,
+    /// `default.replication.factor`: of a topic that is created without saying.
+    pub default_replication_factor: i16,
+    /// `auto.create.topics.enable`.
+    pub auto_create: bool,
+    /// `delete.topic.enable`.
+    pub deletion: bool,
+}
+
+/// How logs are loaded, flushed and written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StorageConfig {
+    /// `num.recovery.threads.per.data.dir`.
+    pub recovery_threads_per_dir: usize,
+    /// `log.flush.offset.checkpoint.interval.ms`: how often recovery points are written down.
+    pub recovery_point_interval: Duration,
+    /// `replica.high.watermark.checkpoint.interval.ms`.
+    pub high_watermark_interval: Duration,
+}
+
+/// Why the configuration cannot be used: one sentence for each reason.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", sentences.join("\n"))]
+pub struct UnusableConfig {
+    /// The sentences; at least one.
+    pub sentences: Vec<String>,
+}
+
+impl From<ConfigError> for UnusableConfig {
+    fn from(error: ConfigError) -> Self {
+        Self { sentences: vec![error.to_string()] }
+    }
+}
+
+impl From<Vec<ConfigError>> for UnusableConfig {
+    fn from(errors: Vec<ConfigError>) -> Self {
+        Self { sentences: errors.iter().map(ToString::to_string).collect() }
+    }
+}
+
+impl From<ListenerError> for UnusableConfig {
+    fn from(error: ListenerError) -> Self {
+        Self { sentences: vec![error.to_string()] }
+    }
+}
+
+/// Why keys that are each right cannot be used together, or not by this version.
+#[derive(Debug, thiserror::Error)]
+enum Conflict {
+    #[error("node.id is {node} and broker.id is {broker}: they are two names of one thing.")]
+    TwoIds { node: i64, broker: i64 },
+    #[error(
+        "Invalid value {value} for configuration process.roles ({origin}): \
+         this version is broker and controller in one, so it must be broker,controller or not set."
+    )]
+    Roles { value: String, origin: Origin },
+    #[error("{key} ({origin}) names {count} controllers: this version is a cluster of one node.")]
+    SeveralControllers { key: &'static str, count: usize, origin: Origin },
+    #[error(
+        "authorizer.class.name ({0}) asks for an authorizer, and this version has none: it would serve everybody. \
+         Remove the key if that is meant."
+    )]
+    Authorizer(Origin),
+    #[error(
+        "Invalid value {value} for configuration inter.broker.listener.name ({origin}): it must be one of listeners."
+    )]
+    InterBroker { value: String, origin: Origin },
+    #[error(
+        "Invalid value {value} for configuration security.inter.broker.protocol ({origin}): \
+         this version opens PLAINTEXT listeners only."
+    )]
+    InterBrokerProtocol { value: String, origin: Origin },
+    #[error("The configuration log.dirs ({0}) must name directories, each one once.")]
+    LogDirs(Origin),
+}
+
+impl From<Conflict> for UnusableConfig {
+    fn from(conflict: Conflict) -> Self {
+        Self { sentences: vec![conflict.to_string()] }
+    }
+}
+
+impl BrokerConfig {
+    /// Reads every layer, and says beside the configuration what its author should know.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for each value that cannot be used, with its key, origin and bounds.
+    pub fn load(sources: &Sources) -> Result<(Self, Vec<Warning>), UnusableConfig> {
+        let mut given = match &sources.file {
+            Some(path) => settings::from_file(path)?,
+            None => Vec::new(),
+        };
+        given.extend(settings::from_environment(&sources.environment));
+        given.extend(sources.overrides.iter().map(|(key, value)| Given {
+            key: key.clone(),
+            value: value.clone(),
+            origin: Origin::Override,
+        }));
+        let (mut settings, mut warnings) = Settings::resolve(given)?;
+        if let Some(data) = &sources.data {
+            settings.set_path("log.dirs", data, Origin::Flag("--data"));
+        }
+        let variable = |name: &str| {
+            let found = sources.environment.iter().rev().find(|(other, _)| other == name);
+            found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        };
+        if !settings.is_set("log.dirs") && !settings.is_set("log.dir") {
+            let folder =
+                data_folder(variable("XDG_DATA_HOME"), variable("HOME")).ok_or(ConfigError::NoHome)?;
+            settings.set_default("log.dir", folder.display().to_string());
+        }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        settings.set_default("num.network.threads", processors.to_string());
+        let cluster_id = variable("CLUSTER_ID").map(CompactString::from);
+        let config = Self::from_settings(settings, cluster_id, &mut warnings)?;
+        Ok((config, warnings))
+    }
+
+    /// The configuration of these pairs alone, for tests and for brokers within a process.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load); the directory for the data must be among the pairs, unless there is a home.
+    pub fn from_pairs<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, UnusableConfig> {
+        let overrides = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let environment = std::env::vars().filter(|(name, _)| name == "HOME").collect();
+        Self::load(&Sources { overrides, environment, ..Sources::default() }).map(|(config, _)| config)
+    }
+
+    /// Every value with its origin, for those who describe the configuration.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Takes over the id that the first start chose or a later one found.
+    pub fn settle_node_id(&mut self, id: NodeId) {
+        self.node_id = Some(id);
+        for key in ["node.id", "broker.id"] {
+            self.settings.settle(key, &id.to_string(), Origin::Kept);
+        }
+    }
+
+    fn from_settings(
+        mut settings: Settings,
+        cluster_id: Option<CompactString>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Self, UnusableConfig> {
+        check_roles(&settings)?;
+        let node_id = node_id(&settings)?;
+        if let Some(id) = node_id {
+            for (key, other) in [("node.id", "broker.id"), ("broker.id", "node.id")] {
+                let origin = settings.origin(other);
+                settings.settle(key, &id.to_string(), origin);
+            }
+        }
+        let (listeners, of_listeners) = listener::parse(&settings)?;
+        warnings.extend(of_listeners);
+        let inter_broker_listener = inter_broker_listener(&settings, &listeners)?;
+        let log_dirs = log_dirs(&settings)?;
+        let temporary = log_dirs.iter().filter(|path| path.starts_with("/tmp"));
+        warnings.extend(temporary.map(|path| Warning::TemporaryDirectory(path.clone())));
+        let metadata_log_dir = match settings.text("metadata.log.dir") {
+            Some(path) => PathBuf::from(path),
+            None => log_dirs.first().cloned().unwrap_or_default(),
+        };
+        Ok(Self {
+            node_id,
+            cluster_id,
+            rack: settings.text("broker.rack").map(CompactString::from),
+            listeners,
+            inter_broker_listener,
+            log_dirs,
+            metadata_log_dir,
+            network: NetworkConfig::new(&settings),
+            topics: TopicRules::new(&settings),
+            storage: StorageConfig::new(&settings),
+            fetch_bytes_max: size(&settings, "fetch.max.bytes"),
+            fetch_sessions_max: count(&settings, "max.incremental.fetch.session.cache.slots"),
+            request_timeout: duration(&settings, "request.timeout.ms"),
+            producer_expiration_ms: settings.number("producer.id.expiration.ms"),
+            settings,
+        })
+    }
+}
+
+impl NetworkConfig {
+    fn new(settings: &Settings) -> Self {
+        let buffer = |key| u32::try_from(settings.number(key)).ok();
+        Self {
+            reactors: count(settings, "num.network.threads"),
+            blocking_threads: count(settings, "num.io.threads"),
+            request_bytes_max: size(settings, "socket.request.max.bytes"),
+            queued_bytes_max: u64::try_from(settings.number("queued.max.request.bytes"))
+                .ok()
+                .filter(|max| *max > 0),
+            send_buffer_bytes: buffer("socket.send.buffer.bytes"),
+            receive_buffer_bytes: buffer("socket.receive.buffer.bytes"),
+            backlog: size(settings, "socket.listen.backlog.size"),
+            connections_max: count(settings, "max.connections"),
+            connections_per_ip_max: count(settings, "max.connections.per.ip"),
+            idle_max: u64::try_from(settings.number("connections.max.idle.ms"))
+                .ok()
+                .map(Duration::from_millis),
+        }
+    }
+}
+
+impl TopicRules {
+    fn new(settings: &Settings) -> Self {
+        let replication = settings.number("default.replication.factor");
+        Self {
+            default_partitions: i32::try_from(settings.number("num.partitions")).unwrap_or(i32::MAX),
+            // Kafka's type is an int where the protocol has 16 bits; more replicas than that fail at creation anyway.
+            default_replication_factor: i16::try_from(replication).unwrap_or(i16::MAX),
+            auto_create: settings.boolean("auto.create.topics.enable"),
+            deletion: settings.boolean("delete.topic.enable"),
+        }
+    }
+}
+
+impl StorageConfig {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            recovery_threads_per_dir: count(settings, "num.recovery.threads.per.data.dir"),
+            recovery_point_interval: duration(settings, "log.flush.offset.checkpoint.interval.ms"),
+            high_watermark_interval: duration(settings, "replica.high.watermark.checkpoint.interval.ms"),
+        }
+    }
+}
+
+/// A number that the table bounds to 0 to 2³¹−1.
+fn size(settings: &Settings, key: &str) -> u32 {
+    u32::try_from(settings.number(key)).expect("the table bounds a size from 0 to 2^31-1")
+}
+
+fn count(settings: &Settings, key: &str) -> usize {
+    usize::try_from(settings.number(key)).expect("the table bounds a count from 0")
+}
+
+/// A span in milliseconds; one below zero, which Kafka's types allow, is none at all.
+fn duration(settings: &Settings, key: &str) -> Duration {
+    Duration::from_millis(u64::try_from(settings.number(key)).unwrap_or(0))
+}
+
+/// `$XDG_DATA_HOME/ottla`, else `~/.local/share/ottla`. The former counts only when absolute, as its standard says.
+fn data_folder(xdg: Option<&str>, home: Option<&str>) -> Option<PathBuf> {
+    let xdg = xdg.map(Path::new).filter(|path| path.is_absolute());
+    let base = xdg.map(Path::to_owned).or_else(|| Some(Path::new(home?).join(".local/share")))?;
+    Some(base.join("ottla"))
+}
+
+/// One node is broker and controller in one; what asks for anything else is refused, not half done.
+fn check_roles(settings: &Settings) -> Result<(), Conflict> {
+    let roles = settings.list("process.roles");
+    let has = |role: &str| roles.iter().any(|other| other == role);
+    if settings.is_set("process.roles") && !(has("broker") && has("controller")) {
+        let value = settings.text("process.roles").unwrap_or_default().to_owned();
+        return Err(Conflict::Roles { value, origin: settings.origin("process.roles") });
+    }
+    for key in ["controller.quorum.voters", "controller.quorum.bootstrap.servers"] {
+        let count = settings.list(key).len();
+        if count > 1 {
+            return Err(Conflict::SeveralControllers { key, count, origin: settings.origin(key) });
+        }
+    }
+    if settings.text("authorizer.class.name").is_some_and(|class| !class.is_empty()) {
+        return Err(Conflict::Authorizer(settings.origin("authorizer.class.name")));
+    }
+    Ok(())
+}
+
+fn node_id(settings: &Settings) -> Result<Option<NodeId>, Conflict> {
+    let node = settings.optional_number("node.id");
+    // −1, the default of broker.id, stands for none.
+    let broker = settings.optional_number("broker.id").filter(|id| *id >= 0);
+    match (node, broker) {
+        (Some(node), Some(broker)) if node != broker => Err(Conflict::TwoIds { node, broker }),
+        _ => Ok(node.or(broker).and_then(|id| i32::try_from(id).ok()).map(NodeId::new)),
+    }
+}
+
+fn inter_broker_listener(
+    settings: &Settings,
+    listeners: &[ListenerConfig],
+) -> Result<CompactString, Conflict> {
+    const NAME: &str = "inter.broker.listener.name";
+    const PROTOCOL: &str = "security.inter.broker.protocol";
+    if let Some(value) = settings.text(NAME) {
+        let found = listeners.iter().find(|listener| listener.name.eq_ignore_ascii_case(value));
+        let conflict = || Conflict::InterBroker { value: value.to_owned(), origin: settings.origin(NAME) };
+        return found.map(|listener| listener.name.clone()).ok_or_else(conflict);
+    }
+    let protocol = settings.text(PROTOCOL).unwrap_or_default();
+    if protocol != "PLAINTEXT" {
+        let value = protocol.to_owned();
+        return Err(Conflict::InterBrokerProtocol { value, origin: settings.origin(PROTOCOL) });
+    }
+    // Every listener is PLAINTEXT; Kafka would want one of that very name, which a single node has no need of.
+    let named = listeners.iter().find(|listener| listener.name == protocol).or(listeners.first());
+    Ok(named.map(|listener| listener.name.clone()).unwrap_or_default())
+}
+
+fn log_dirs(settings: &Settings) -> Result<Vec<PathBuf>, Conflict> {
+    let key = if settings.is_set("log.dirs") { "log.dirs" } else { "log.dir" };
+    let paths: Vec<PathBuf> = settings.list(key).into_iter().map(PathBuf::from).collect();
+    let repeats =
+        paths.iter().enumerate().any(|(index, path)| paths.iter().take(index).any(|other| other == path));
+    if paths.is_empty() || repeats || paths.iter().any(|path| path.as_os_str().is_empty()) {
+        return Err(Conflict::LogDirs(settings.origin(key)));
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(pairs: &[(&str, &str)]) -> Result<BrokerConfig, String> {
+        BrokerConfig::from_pairs(pairs.iter().copied()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn without_configuration_the_data_is_in_the_users_folder() {
+        let sources = |pairs: &[(&str, &str)]| Sources {
+            environment: pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            ..Sources::default()
+        };
+        let dirs = |pairs: &[(&str, &str)]| BrokerConfig::load(&sources(pairs)).unwrap().0.log_dirs;
+        assert_eq!(dirs(&[("HOME", "/home/ann")]), [Path::new("/home/ann/.local/share/ottla")]);
+        assert_eq!(dirs(&[("HOME", "/home/ann"), ("XDG_DATA_HOME", "/data")]), [Path::new("/data/ottla")]);
+        assert_eq!(
+            dirs(&[("HOME", "/home/ann"), ("XDG_DATA_HOME", "data")]),
+            [Path::new("/home/ann/.local/share/ottla")]
+        );
+        assert!(BrokerConfig::load(&sources(&[])).unwrap_err().to_string().contains("--data DIR"));
+    }
+
+    #[test]
+    fn the_flag_goes_before_every_other_way_to_name_the_directory() {
+        let sources = Sources {
+            overrides: vec![("log.dirs".to_owned(), "/one,/two".to_owned())],
+            data: Some(PathBuf::from("/three,four")),
+            ..Sources::default()
+        };
+        let (config, _) = BrokerConfig::load(&sources).unwrap();
+        assert_eq!(config.log_dirs, [Path::new("/three,four")]);
+        assert_eq!(config.settings().origin("log.dirs"), Origin::Flag("--data"));
+    }
+
+    #[test]
+    fn either_name_of_the_node_id_gives_both() {
+        for pairs in [[("node.id", "7")], [("broker.id", "7")]] {
+            let config = load(&pairs).unwrap();
+            assert_eq!(config.node_id, Some(NodeId::new(7)));
+            assert_eq!(config.settings().text("node.id"), Some("7"));
+            assert_eq!(config.settings().text("broker.id"), Some("7"));
+            assert_eq!(config.settings().origin("node.id"), Origin::Override);
+        }
+        assert!(
+            load(&[("node.id", "7"), ("broker.id", "8")]).unwrap_err().contains("two names of one thing")
+        );
+        assert_eq!(load(&[]).unwrap().node_id, None);
+    }
+
+    #[test]
+    fn kafkas_own_server_properties_is_accepted() {
+        let config = load(&[
+            ("process.roles", "broker,controller"),
+            ("node.id", "1"),
+            ("controller.quorum.bootstrap.servers", "localhost:9093"),
+            ("listeners", "PLAINTEXT://:9092,CONTROLLER://:9093"),
+            ("inter.broker.listener.name", "PLAINTEXT"),
+            ("advertised.listeners", "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093"),
+            ("controller.listener.names", "CONTROLLER"),
+            ("num.network.threads", "3"),
+            ("num.io.threads", "8"),
+            ("log.dirs", "/tmp/kraft-combined-logs"),
+        ])
+        .unwrap();
+        assert_eq!(config.inter_broker_listener, "PLAINTEXT");
+        assert_eq!(config.network.reactors, 3);
+    }
+
+    #[test]
+    fn what_this_version_cannot_be_is_refused_with_the_reason() {
+        for (pairs, text) in [
+            (vec![("process.roles", "broker")], "must be broker,controller or not set"),
+            (vec![("controller.quorum.voters", "1@a:1,2@b:1")], "names 2 controllers"),
+            (vec![("authorizer.class.name", "org.example.Acl")], "it would serve everybody"),
+            (vec![("inter.broker.listener.name", "OTHER")], "it must be one of listeners"),
+            (vec![("security.inter.broker.protocol", "SSL")], "PLAINTEXT listeners only"),
+            (vec![("log.dirs", "/a,/a")], "each one once"),
+            (vec![("log.dirs", "")], "must name directories"),
+        ] {
+            let error = load(&pairs).unwrap_err();
+            assert!(error.contains(text), "{pairs:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn negative_limits_mean_none() {
+        let config = load(&[
+            ("connections.max.idle.ms", "-1"),
+            ("queued.max.request.bytes", "-1"),
+            ("socket.send.buffer.bytes", "-1"),
+        ])
+        .unwrap();
+        assert_eq!(config.network.idle_max, None);
+        assert_eq!(config.network.queued_bytes_max, None);
+        assert_eq!(config.network.send_buffer_bytes, None);
+    }
+}

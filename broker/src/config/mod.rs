@@ -1,0 +1,20 @@
+//! Configuration: one table of Kafka's broker properties and one of its topic properties, read once into typed
+//! structs. The layers a value can come from are `settings.rs`'s; nothing below this module ever sees a key.
+
+pub mod broker;
+mod broker_table;
+pub mod describe;
+mod listener;
+mod properties_file;
+mod property;
+mod settings;
+pub mod topic;
+
+pub use broker::{BrokerConfig, Sources, UnusableConfig};
+pub use describe::{
+    DescribedConfig, DescribedSynonym, DynamicConfigs, Source, describe_broker, describe_topic,
+};
+pub use listener::{HostPort, ListenerConfig};
+pub use property::{InvalidValue, Property};
+pub use settings::{Origin, Settings, Warning};
+pub use topic::{TopicConfig, TopicConfigError};
