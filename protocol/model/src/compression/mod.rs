@@ -1,0 +1,321 @@
+//! Compression of a batch's records: which codecs there are, at which levels, in which framing Kafka writes and reads
+//! them. Decompressing is always against a bound, and can be done in steps. Batches are not known here.
+
+mod gzip;
+mod lz4;
+mod snappy;
+mod zstd;
+
+use std::fmt;
+use std::io::{self, Read};
+use std::str::FromStr;
+
+/// How records are compressed; the numbers are those of the attributes' lowest three bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Codec {
+    /// Not at all.
+    #[default]
+    None,
+    /// A gzip stream (RFC 1952).
+    Gzip,
+    /// Snappy blocks in the framing of xerial's library, or a single raw block.
+    Snappy,
+    /// An LZ4 frame with independent blocks.
+    Lz4,
+    /// A Zstandard stream (RFC 8878).
+    Zstd,
+}
+
+impl Codec {
+    /// All codecs, by ascending number.
+    pub const ALL: [Self; 5] = [Self::None, Self::Gzip, Self::Snappy, Self::Lz4, Self::Zstd];
+
+    /// The codec with this number, if there is one.
+    #[must_use]
+    pub const fn from_id(id: u8) -> Option<Self> {
+        match id {
+            0 => Some(Self::None),
+            1 => Some(Self::Gzip),
+            2 => Some(Self::Snappy),
+            3 => Some(Self::Lz4),
+            4 => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// The codec's number.
+    #[must_use]
+    pub const fn id(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Gzip => 1,
+            Self::Snappy => 2,
+            Self::Lz4 => 3,
+            Self::Zstd => 4,
+        }
+    }
+
+    /// The codec's name in Kafka's properties of clients (`compression.type`), where none is `none`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Gzip => "gzip",
+            Self::Snappy => "snappy",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// The levels that the codec takes, both ends included; none where it has no levels. Gzip takes −1, its default,
+    /// besides.
+    #[must_use]
+    pub const fn levels(self) -> Option<(i32, i32)> {
+        match self {
+            Self::None | Self::Snappy => None,
+            Self::Gzip => Some((1, 9)),
+            Self::Lz4 => Some((1, 17)),
+            Self::Zstd => Some((-131_072, 22)),
+        }
+    }
+
+    /// The level that Kafka uses when none is given; 0 where there are no levels.
+    #[must_use]
+    pub const fn default_level(self) -> i32 {
+        match self {
+            Self::None | Self::Snappy => 0,
+            Self::Gzip => GZIP_LEVEL_DEFAULT,
+            Self::Lz4 => 9,
+            Self::Zstd => 3,
+        }
+    }
+}
+
+/// Kafka's number for "the library's own default".
+const GZIP_LEVEL_DEFAULT: i32 = -1;
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no codec has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{name}' is none of none, gzip, snappy, lz4, zstd")]
+pub struct CodecNameError {
+    name: String,
+}
+
+impl FromStr for Codec {
+    type Err = CodecNameError;
+
+    fn from_str(name: &str) -> Result<Self, CodecNameError> {
+        let found = Self::ALL.into_iter().find(|codec| codec.name() == name);
+        found.ok_or_else(|| CodecNameError { name: name.to_owned() })
+    }
+}
+
+/// A level that a codec does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LevelError {
+    /// Outside the codec's range.
+    #[error("{codec} has levels from {min} to {max}, not {level}")]
+    OutOfRange {
+        /// The codec.
+        codec: Codec,
+        /// The level asked for.
+        level: i32,
+        /// The lowest level.
+        min: i32,
+        /// The highest level.
+        max: i32,
+    },
+    /// The codec has none.
+    #[error("{codec} has no levels")]
+    None {
+        /// The codec.
+        codec: Codec,
+    },
+}
+
+/// A codec together with the level to write at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Compression {
+    codec: Codec,
+    level: i32,
+}
+
+impl Compression {
+    /// No compression.
+    pub const NONE: Self = Self::of(Codec::None);
+
+    /// The codec at its default level.
+    #[must_use]
+    pub const fn of(codec: Codec) -> Self {
+        Self { codec, level: codec.default_level() }
+    }
+
+    /// The codec at this level. Lz4's levels are accepted and all mean the same: the encoder has one.
+    ///
+    /// # Errors
+    /// If the codec does not have the level.
+    pub const fn with_level(codec: Codec, level: i32) -> Result<Self, LevelError> {
+        let Some((min, max)) = codec.levels() else { return Err(LevelError::None { codec }) };
+        let default_gzip = matches!(codec, Codec::Gzip) && level == GZIP_LEVEL_DEFAULT;
+        if default_gzip || (min <= level && level <= max) {
+            Ok(Self { codec, level })
+        } else {
+            Err(LevelError::OutOfRange { codec, level, min, max })
+        }
+    }
+
+    /// The codec.
+    #[must_use]
+    pub const fn codec(self) -> Codec {
+        self.codec
+    }
+
+    /// The level; 0 where the codec has none.
+    #[must_use]
+    pub const fn level(self) -> i32 {
+        self.level
+    }
+
+    /// Appends the compressed form of `input` to `output`.
+    ///
+    /// # Errors
+    /// If the codec's encoder fails, which takes a lack of memory.
+    pub fn compress(self, input: &[u8], output: &mut Vec<u8>) -> Result<(), CompressionError> {
+        let done = match self.codec {
+            Codec::None => {
+                output.extend_from_slice(input);
+                Ok(())
+            }
+            Codec::Gzip => gzip::compress(input, self.level, output),
+            Codec::Snappy => snappy::compress(input, output),
+            Codec::Lz4 => lz4::compress(input, output),
+            Codec::Zstd => zstd::compress(input, self.level, output),
+        };
+        done.map_err(|source| CompressionError::Codec { codec: self.codec, source })
+    }
+}
+
+/// Why data could not be compressed or decompressed.
+#[derive(Debug, thiserror::Error)]
+pub enum CompressionError {
+    /// The codec says why.
+    #[error("{codec}: {source}")]
+    Codec {
+        /// The codec.
+        codec: Codec,
+        /// Its own words.
+        source: io::Error,
+    },
+    /// The data would grow beyond the bound.
+    #[error("{compressed_bytes} bytes of {codec} hold more than the {limit_bytes} bytes allowed")]
+    TooLarge {
+        /// The codec.
+        codec: Codec,
+        /// The size before decompression.
+        compressed_bytes: usize,
+        /// The bound on the size after it.
+        limit_bytes: usize,
+    },
+}
+
+/// Decompresses all of `input`.
+///
+/// # Errors
+/// If the data are not what the codec writes, or hold more than `limit_bytes`; no more than that is produced.
+pub fn decompress(codec: Codec, input: &[u8], limit_bytes: usize) -> Result<Vec<u8>, CompressionError> {
+    let mut decoder = Decoder::new(codec, input, limit_bytes)?;
+    // What a batch of text usually grows by; a wrong guess costs a move.
+    let mut output = Vec::with_capacity(input.len().saturating_mul(4).min(limit_bytes).min(GUESS_BYTES_MAX));
+    loop {
+        let filled = output.len();
+        if filled == output.capacity() {
+            output.reserve(STEP_BYTES);
+        }
+        output.resize(output.capacity(), 0);
+        let room = output.get_mut(filled..).unwrap_or_default();
+        let read = decoder.read(room)?;
+        output.truncate(filled + read);
+        if read == 0 {
+            output.shrink_to_fit();
+            return Ok(output);
+        }
+    }
+}
+
+/// The largest buffer that is taken before anything has been decompressed.
+const GUESS_BYTES_MAX: usize = 1 << 20;
+/// The least that a buffer grows by.
+const STEP_BYTES: usize = 32 << 10;
+
+/// Decompresses in steps, never more than a bound in total.
+pub(crate) struct Decoder<'a> {
+    codec: Codec,
+    compressed_bytes: usize,
+    limit_bytes: usize,
+    left_bytes: usize,
+    stream: Stream<'a>,
+}
+
+enum Stream<'a> {
+    None(&'a [u8]),
+    Gzip(Box<gzip::Decoder<'a>>),
+    Snappy(snappy::Decoder<'a>),
+    Lz4(lz4::Decoder<'a>),
+    Zstd(zstd::Decoder<'a>),
+}
+
+impl<'a> Decoder<'a> {
+    pub(crate) fn new(codec: Codec, input: &'a [u8], limit_bytes: usize) -> Result<Self, CompressionError> {
+        let stream = match codec {
+            Codec::None => Ok(Stream::None(input)),
+            Codec::Gzip => Ok(Stream::Gzip(Box::new(gzip::Decoder::new(input)))),
+            Codec::Snappy => Ok(Stream::Snappy(snappy::Decoder::new(input, limit_bytes))),
+            Codec::Lz4 => lz4::Decoder::new(input).map(Stream::Lz4),
+            Codec::Zstd => zstd::decoder(input).map(Stream::Zstd),
+        };
+        let stream = stream.map_err(|source| CompressionError::Codec { codec, source })?;
+        Ok(Self { codec, compressed_bytes: input.len(), limit_bytes, left_bytes: limit_bytes, stream })
+    }
+
+    /// Fills the front of `output` and says how much of it; 0 means the end, if `output` has any room.
+    pub(crate) fn read(&mut self, output: &mut [u8]) -> Result<usize, CompressionError> {
+        let read = match &mut self.stream {
+            Stream::None(input) => input.read(output),
+            Stream::Gzip(decoder) => decoder.read(output),
+            Stream::Snappy(decoder) => decoder.read(output),
+            Stream::Lz4(decoder) => decoder.read(output),
+            Stream::Zstd(decoder) => decoder.read(output),
+        };
+        match read {
+            Ok(read) => {
+                self.left_bytes = self.left_bytes.checked_sub(read).ok_or_else(|| self.too_large())?;
+                Ok(read)
+            }
+            Err(source) if source.kind() == io::ErrorKind::FileTooLarge => Err(self.too_large()),
+            Err(source) => Err(CompressionError::Codec { codec: self.codec, source }),
+        }
+    }
+
+    /// How much has been read.
+    pub(crate) const fn produced_bytes(&self) -> usize {
+        self.limit_bytes - self.left_bytes
+    }
+
+    fn too_large(&self) -> CompressionError {
+        CompressionError::TooLarge {
+            codec: self.codec,
+            compressed_bytes: self.compressed_bytes,
+            limit_bytes: self.limit_bytes,
+        }
+    }
+}
+
+fn corrupt(reason: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
