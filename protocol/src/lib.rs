@@ -5,8 +5,11 @@
 extern crate self as ottla_protocol;
 
 pub mod codec;
+pub mod control;
 #[cfg(feature = "json")]
 pub mod json;
+pub mod messages;
+pub mod metadata;
 pub mod records;
 
 pub use codec::{DecodeError, EncodeError, Encoded, Message, Piece, Reader, VersionRange, Writer};

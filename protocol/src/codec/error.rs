@@ -62,18 +62,6 @@ pub enum DecodeErrorKind {
         /// The newest that can be read.
         last: i16,
     },
-    /// A metadata record's frame of another version.
-    #[error("frame version {version} is not 1")]
-    FrameVersion {
-        /// The version found.
-        version: u32,
-    },
-    /// A record whose type nobody has defined.
-    #[error("record type {kind} is unknown")]
-    UnknownRecord {
-        /// The type found.
-        kind: u32,
-    },
     /// Bytes after the end of a value that should be the last.
     #[error("{left} bytes follow the value")]
     Surplus {
