@@ -1,0 +1,278 @@
+//! Takes connections from the listeners and hands each to the reactor that has fewest. The limits on their number are
+//! kept here, by guards that fall with the connection however it ends. Reads no byte of any.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use socket2::SockRef;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::config::ServerConfig;
+use crate::error::StartError;
+use crate::metrics::{AcceptorMetrics, add};
+use crate::reactor::ReactorHandle;
+use crate::server::{Ready, start_thread};
+use crate::service::ConnectionInfo;
+use crate::shutdown::Phase;
+
+/// Pause after a failure that is ours, such as having no descriptor left; the system keeps who waits.
+const ACCEPT_RETRY_TIME: Duration = Duration::from_millis(50);
+
+/// A socket that listens.
+#[derive(Debug)]
+pub(crate) struct BoundListener {
+    pub(crate) name: Arc<str>,
+    pub(crate) address: SocketAddr,
+    pub(crate) socket: TcpListener,
+}
+
+/// A connection on its way to a reactor.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) stream: TcpStream,
+    pub(crate) info: ConnectionInfo,
+    pub(crate) slot: ConnectionSlot,
+}
+
+pub(crate) struct Acceptor {
+    pub(crate) listeners: Vec<BoundListener>,
+    pub(crate) reactors: Vec<ReactorHandle>,
+    pub(crate) slots: Arc<ConnectionSlots>,
+    pub(crate) metrics: Arc<AcceptorMetrics>,
+    pub(crate) phase: watch::Receiver<Phase>,
+}
+
+impl Acceptor {
+    pub(crate) fn start(self) -> Result<std::thread::JoinHandle<()>, StartError> {
+        start_thread("ottla-acceptor", move |ready| {
+            let runtime =
+                match Builder::new_current_thread().enable_all().build_local(LocalOptions::default()) {
+                    Ok(runtime) => runtime,
+                    Err(error) => {
+                        drop(ready.send(Err(error)));
+                        return;
+                    }
+                };
+            runtime.block_on(self.run(ready));
+        })
+    }
+
+    async fn run(self, ready: Ready) {
+        let Self { listeners, reactors, slots, metrics, mut phase } = self;
+        let desk = Arc::new(Desk { reactors, slots, metrics, next_id: AtomicUsize::new(0) });
+        for listener in listeners {
+            match tokio::net::TcpListener::from_std(listener.socket) {
+                Ok(socket) => {
+                    tokio::task::spawn_local(accept_from(listener.name, socket, Arc::clone(&desk)));
+                }
+                Err(error) => {
+                    drop(ready.send(Err(error)));
+                    return;
+                }
+            }
+        }
+        drop(ready.send(Ok(())));
+        // An error means that the handle is gone, which also ends the server. Returning drops the listeners.
+        drop(phase.wait_for(|phase| *phase != Phase::Serving).await);
+    }
+}
+
+/// What the listeners' tasks share.
+struct Desk {
+    reactors: Vec<ReactorHandle>,
+    slots: Arc<ConnectionSlots>,
+    metrics: Arc<AcceptorMetrics>,
+    next_id: AtomicUsize,
+}
+
+async fn accept_from(listener: Arc<str>, socket: tokio::net::TcpListener, desk: Arc<Desk>) {
+    let mut failing = false;
+    loop {
+        match socket.accept().await.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))) {
+            Ok((stream, peer)) => {
+                failing = false;
+                desk.admit(&listener, stream, peer).await;
+            }
+            // The peer gave up while it waited.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::ConnectionAborted
+                        | io::ErrorKind::ConnectionReset
+                        | io::ErrorKind::Interrupted
+                ) => {}
+            Err(error) => {
+                add(&desk.metrics.accept_failures, 1);
+                if !std::mem::replace(&mut failing, true) {
+                    tracing::warn!(%listener, %error, "cannot accept connections; trying on");
+                }
+                tokio::time::sleep(ACCEPT_RETRY_TIME).await;
+            }
+        }
+    }
+}
+
+impl Desk {
+    /// Waits for a slot if all are taken; then nobody else is accepted on this listener either.
+    async fn admit(&self, listener: &Arc<str>, stream: TcpStream, peer: SocketAddr) {
+        let Some(of_address) = self.slots.take_address(peer.ip()) else {
+            add(&self.metrics.refused_per_ip, 1);
+            tracing::debug!(%listener, %peer, "connection refused: its address has as many as it may");
+            return;
+        };
+        let local = match prepare(&stream) {
+            Ok(local) => local,
+            // It has gone already.
+            Err(error) => {
+                tracing::debug!(%listener, %peer, %error, "connection lost before it was served");
+                return;
+            }
+        };
+        let in_total = self.slots.take_total().await;
+        let Some(reactor) = self.reactors.iter().min_by_key(|reactor| reactor.load.get()) else { return };
+        let slot =
+            ConnectionSlot { _of_address: of_address, _in_total: in_total, _of_reactor: reactor.load.take() };
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed) as u64;
+        let info = ConnectionInfo { id, listener: Arc::clone(listener), peer, local };
+        // A reactor that has ended drops the connection, and with it the slot.
+        drop(reactor.inbox.send(Accepted { stream, info, slot }));
+    }
+}
+
+/// Sets what holds for the socket's whole life. It does not block already.
+fn prepare(stream: &TcpStream) -> io::Result<SocketAddr> {
+    stream.set_nodelay(true)?;
+    SockRef::from(stream).set_keepalive(true)?;
+    stream.local_addr()
+}
+
+/// Counts of open connections, and their limits.
+#[derive(Debug)]
+pub(crate) struct ConnectionSlots {
+    total: Arc<Semaphore>,
+    total_max: usize,
+    by_address: Mutex<HashMap<IpAddr, usize>>,
+    by_address_max: usize,
+    overrides: HashMap<IpAddr, usize>,
+}
+
+impl ConnectionSlots {
+    pub(crate) fn new(config: &ServerConfig) -> Arc<Self> {
+        let total_max = config.connections_max.min(Semaphore::MAX_PERMITS);
+        Arc::new(Self {
+            total: Arc::new(Semaphore::new(total_max)),
+            total_max,
+            by_address: Mutex::default(),
+            by_address_max: config.connections_per_ip_max,
+            overrides: config
+                .connections_per_ip_overrides
+                .iter()
+                .map(|(address, max)| (address.to_canonical(), *max))
+                .collect(),
+        })
+    }
+
+    /// Connections open now.
+    pub(crate) fn open(&self) -> usize {
+        self.total_max - self.total.available_permits()
+    }
+
+    async fn take_total(&self) -> OwnedSemaphorePermit {
+        Arc::clone(&self.total).acquire_owned().await.expect("the slots are never closed")
+    }
+
+    fn take_address(self: &Arc<Self>, address: IpAddr) -> Option<AddressSlot> {
+        let address = address.to_canonical();
+        let max = self.overrides.get(&address).copied().unwrap_or(self.by_address_max);
+        let mut by_address = self.by_address.lock();
+        let open = by_address.get(&address).copied().unwrap_or(0);
+        if open >= max {
+            return None;
+        }
+        by_address.insert(address, open + 1);
+        Some(AddressSlot { slots: Arc::clone(self), address })
+    }
+}
+
+/// A connection's place in every count; dropping it frees them all.
+#[derive(Debug)]
+pub(crate) struct ConnectionSlot {
+    _of_address: AddressSlot,
+    _in_total: OwnedSemaphorePermit,
+    _of_reactor: LoadSlot,
+}
+
+#[derive(Debug)]
+struct AddressSlot {
+    slots: Arc<ConnectionSlots>,
+    address: IpAddr,
+}
+
+impl Drop for AddressSlot {
+    fn drop(&mut self) {
+        let mut by_address = self.slots.by_address.lock();
+        match by_address.get_mut(&self.address) {
+            Some(open) if *open > 1 => *open -= 1,
+            _ => {
+                by_address.remove(&self.address);
+            }
+        }
+    }
+}
+
+/// How many connections a reactor has.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Load(Arc<AtomicUsize>);
+
+impl Load {
+    fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn take(&self) -> LoadSlot {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        LoadSlot(self.clone())
+    }
+}
+
+#[derive(Debug)]
+struct LoadSlot(Load);
+
+impl Drop for LoadSlot {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_its_own_limit_and_its_slots_return() {
+        let exempt = IpAddr::from([10, 0, 0, 2]);
+        let config = ServerConfig {
+            connections_per_ip_max: 2,
+            connections_per_ip_overrides: HashMap::from([(exempt, 1)]),
+            ..ServerConfig::default()
+        };
+        let slots = ConnectionSlots::new(&config);
+        let usual = IpAddr::from([10, 0, 0, 1]);
+        let mapped = IpAddr::V6(std::net::Ipv4Addr::new(10, 0, 0, 1).to_ipv6_mapped());
+        let first = slots.take_address(usual).expect("below the limit");
+        let second = slots.take_address(mapped).expect("below the limit");
+        assert!(slots.take_address(usual).is_none());
+        let third = slots.take_address(exempt).expect("below the limit");
+        assert!(slots.take_address(exempt).is_none());
+        drop(first);
+        let fourth = slots.take_address(usual).expect("one has gone");
+        drop((second, third, fourth));
+        assert!(slots.by_address.lock().is_empty());
+    }
+}
