@@ -77,8 +77,8 @@ impl MetadataDelta {
             kept_changed: old.kept != new.kept,
             ..Self::default()
         };
-        for (id, topic) in old.topics_by_id.unshared(&new.topics_by_id) {
-            if new.topics_by_id.get(id).is_none() {
+        for (id, topic) in old.topics.unshared(&new.topics) {
+            if new.topics.get(id).is_none() {
                 delta.removed.extend(indices(topic).map(|index| RemovedPartition {
                     topic: topic.name.clone(),
                     topic_id: topic.id,
@@ -86,8 +86,8 @@ impl MetadataDelta {
                 }));
             }
         }
-        for (id, topic) in new.topics_by_id.unshared(&old.topics_by_id) {
-            match old.topics_by_id.get(id) {
+        for (id, topic) in new.topics.unshared(&old.topics) {
+            match old.topics.get(id) {
                 Some(before) if Arc::ptr_eq(before, topic) => {}
                 before => delta.compare_topic(before.map(Arc::as_ref), topic),
             }

@@ -79,7 +79,10 @@ impl AppliedImage {
     /// Holds the empty image until the first is published.
     #[must_use]
     pub fn new() -> Self {
-        Self { current: ArcSwap::from_pointee(MetadataImage::empty()), applied: watch::Sender::new(Offset::UNKNOWN) }
+        Self {
+            current: ArcSwap::from_pointee(MetadataImage::empty()),
+            applied: watch::Sender::new(Offset::UNKNOWN),
+        }
     }
 
     /// The image in force.

@@ -170,7 +170,8 @@ pub struct KeptRecords {
     /// SCRAM credentials by user and mechanism.
     pub scram: BTreeMap<(CompactString, i8), records::UserScramCredentialRecord>,
     /// Client quotas by entity (type and name, null is the default) and key.
-    pub quotas: BTreeMap<(Vec<(CompactString, Option<CompactString>)>, CompactString), records::ClientQuotaRecord>,
+    pub quotas:
+        BTreeMap<(Vec<(CompactString, Option<CompactString>)>, CompactString), records::ClientQuotaRecord>,
     /// Access control entries by id.
     pub acls: BTreeMap<Uuid, records::AccessControlEntryRecord>,
     /// Delegation tokens by id.
@@ -181,12 +182,15 @@ pub struct KeptRecords {
 #[derive(Debug, Clone)]
 pub struct MetadataImage {
     pub(crate) position: ImagePosition,
-    pub(crate) topics_by_name: ShardMap<TopicName, Arc<TopicImage>>,
-    pub(crate) topics_by_id: ShardMap<Uuid, Arc<TopicImage>>,
+    /// Names lead to ids, so that a topic has one owner in the image and is changed in place while that is unshared.
+    pub(crate) topic_ids: ShardMap<TopicName, Uuid>,
+    pub(crate) topics: ShardMap<Uuid, Arc<TopicImage>>,
+    /// Topics whose name holds `.` or `_`, by what becomes of it where both are `_`. A log may have several for one.
+    pub(crate) collidable: ShardMap<CompactString, Vec<TopicName>>,
     pub(crate) configs: ShardMap<ConfigResource, Arc<ConfigMap>>,
     pub(crate) brokers: Arc<BTreeMap<NodeId, Arc<BrokerImage>>>,
     pub(crate) features: Arc<BTreeMap<CompactString, i16>>,
-    pub(crate) producer_ids: records::ProducerIdsRecord,
+    pub(crate) next_producer_id: ProducerId,
     pub(crate) kept: Arc<KeptRecords>,
     pub(crate) partition_count: usize,
 }
@@ -203,12 +207,13 @@ impl MetadataImage {
     pub fn empty() -> Self {
         Self {
             position: ImagePosition::START,
-            topics_by_name: ShardMap::new(),
-            topics_by_id: ShardMap::new(),
+            topic_ids: ShardMap::new(),
+            topics: ShardMap::new(),
+            collidable: ShardMap::new(),
             configs: ShardMap::new(),
             brokers: Arc::default(),
             features: Arc::default(),
-            producer_ids: records::ProducerIdsRecord::default(),
+            next_producer_id: ProducerId::new(0),
             kept: Arc::default(),
             partition_count: 0,
         }
@@ -223,24 +228,30 @@ impl MetadataImage {
     /// The topic of this name.
     #[must_use]
     pub fn topic(&self, name: &str) -> Option<&Arc<TopicImage>> {
-        self.topics_by_name.get(name)
+        self.topic_by_id(self.topic_ids.get(name)?)
+    }
+
+    /// A topic of another name that Kafka's metrics could not tell from this one, as `a.b` from `a_b`.
+    #[must_use]
+    pub fn colliding_topic(&self, name: &TopicName) -> Option<&TopicName> {
+        self.collidable.get(&collision_key(name)?)?.iter().find(|taken| *taken != name)
     }
 
     /// The topic of this id.
     #[must_use]
     pub fn topic_by_id(&self, id: &Uuid) -> Option<&Arc<TopicImage>> {
-        self.topics_by_id.get(id)
+        self.topics.get(id)
     }
 
     /// All topics, in no order.
     pub fn topics(&self) -> impl Iterator<Item = &Arc<TopicImage>> {
-        self.topics_by_id.iter().map(|(_, topic)| topic)
+        self.topics.iter().map(|(_, topic)| topic)
     }
 
     /// How many topics there are.
     #[must_use]
     pub fn topic_count(&self) -> usize {
-        self.topics_by_id.len()
+        self.topics.len()
     }
 
     /// How many partitions they have together.
@@ -291,7 +302,7 @@ impl MetadataImage {
     /// The first producer id of the next block.
     #[must_use]
     pub fn next_producer_id(&self) -> ProducerId {
-        self.producer_ids.next_producer_id
+        self.next_producer_id
     }
 
     /// Records that are kept as they are.
@@ -303,13 +314,19 @@ impl MetadataImage {
     /// Whether the two hold the same metadata, wherever each stands in the log.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
-        self.topics_by_id == other.topics_by_id
-            && self.topics_by_name == other.topics_by_name
+        self.topics == other.topics
+            && self.topic_ids == other.topic_ids
             && self.configs == other.configs
             && self.brokers == other.brokers
             && self.features == other.features
-            && self.producer_ids == other.producer_ids
+            && self.next_producer_id == other.next_producer_id
             && self.kept == other.kept
             && self.partition_count == other.partition_count
     }
+}
+
+/// The name with every `.` as `_`; none where it has neither, since it then collides with nothing.
+pub(crate) fn collision_key(name: &TopicName) -> Option<CompactString> {
+    let name = name.as_str();
+    name.contains(['.', '_']).then(|| name.chars().map(|c| if c == '.' { '_' } else { c }).collect())
 }

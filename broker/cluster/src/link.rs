@@ -2,7 +2,9 @@
 //! the broker has applied, so it says up to which offset the broker must have come before it passes it on.
 
 use ottla_model::Offset;
-use ottla_protocol::messages::allocate_producer_ids::{AllocateProducerIdsRequest, AllocateProducerIdsResponse};
+use ottla_protocol::messages::allocate_producer_ids::{
+    AllocateProducerIdsRequest, AllocateProducerIdsResponse,
+};
 use ottla_protocol::messages::broker_registration::{BrokerRegistrationRequest, BrokerRegistrationResponse};
 use ottla_protocol::messages::create_topics::{CreateTopicsRequest, CreateTopicsResponse};
 use ottla_protocol::messages::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse};

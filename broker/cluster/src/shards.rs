@@ -35,6 +35,18 @@ impl<K: Hash + Eq + Clone, V: Clone> ShardMap<K, V> {
         self.shards.get(self.shard_of(key)).and_then(|shard| shard.get(key))
     }
 
+    pub(crate) fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        let shard = self.shard_of(key);
+        let shard = self.shards.get_mut(shard)?;
+        if !shard.contains_key(key) {
+            return None;
+        }
+        Arc::make_mut(shard).get_mut(key)
+    }
+
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         let shard = self.shard_of(&key);
         let replaced = Arc::make_mut(self.shards.get_mut(shard)?).insert(key, value);
@@ -46,7 +58,8 @@ impl<K: Hash + Eq + Clone, V: Clone> ShardMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        let shard = self.shards.get_mut(self.shard_of(key))?;
+        let shard = self.shard_of(key);
+        let shard = self.shards.get_mut(shard)?;
         if !shard.contains_key(key) {
             return None;
         }

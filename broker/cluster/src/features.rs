@@ -1,0 +1,69 @@
+//! The features of a cluster and the levels of them that this version understands. What a level switches on is the
+//! business of those who serve it.
+
+use compact_str::CompactString;
+
+use crate::image::FeatureRange;
+use crate::replay::ReplayError;
+
+/// `metadata.version`: which records the metadata log may hold, and in which versions.
+pub const METADATA_VERSION: &str = "metadata.version";
+/// 3.3-IV3: the oldest that Apache Kafka 4.4 opens.
+pub const METADATA_VERSION_MIN: i16 = 7;
+/// 4.4-IV2: the newest that Apache Kafka 4.4.0 writes by default.
+pub const METADATA_VERSION_MAX: i16 = 33;
+
+struct Feature {
+    name: &'static str,
+    min: i16,
+    max: i16,
+    /// The level of a new cluster. None: it is no record in the metadata, but a control record of the log.
+    initial: Option<i16>,
+}
+
+/// As a freshly formatted Apache Kafka 4.4.0 has them, in the order in which it writes them.
+const FEATURES: [Feature; 7] = [
+    Feature {
+        name: METADATA_VERSION,
+        min: METADATA_VERSION_MIN,
+        max: METADATA_VERSION_MAX,
+        initial: Some(METADATA_VERSION_MAX),
+    },
+    Feature { name: "eligible.leader.replicas.version", min: 0, max: 1, initial: Some(1) },
+    Feature { name: "group.version", min: 0, max: 1, initial: Some(1) },
+    Feature { name: "share.version", min: 0, max: 2, initial: Some(2) },
+    Feature { name: "streams.version", min: 0, max: 1, initial: Some(1) },
+    Feature { name: "transaction.version", min: 0, max: 2, initial: Some(2) },
+    Feature { name: "kraft.version", min: 0, max: 1, initial: None },
+];
+
+/// The levels that this version understands: what it registers with.
+#[must_use]
+pub fn supported() -> Vec<FeatureRange> {
+    let range = |feature: &Feature| FeatureRange {
+        name: CompactString::const_new(feature.name),
+        min: feature.min,
+        max: feature.max,
+    };
+    FEATURES.iter().map(range).collect()
+}
+
+/// The features of a new cluster and their levels.
+pub(crate) fn initial() -> impl Iterator<Item = (&'static str, i16)> {
+    FEATURES.iter().filter_map(|feature| feature.initial.map(|level| (feature.name, level)))
+}
+
+/// Whether a log with this level can be understood. Level 0 of any feature means that it is off.
+pub(crate) fn check(name: &str, level: i16) -> Result<(), ReplayError> {
+    let Some(feature) = FEATURES.iter().find(|feature| feature.name == name) else {
+        return if level == 0 {
+            Ok(())
+        } else {
+            Err(ReplayError::UnknownFeature { name: name.into(), level })
+        };
+    };
+    if level == 0 && name != METADATA_VERSION || (feature.min..=feature.max).contains(&level) {
+        return Ok(());
+    }
+    Err(ReplayError::FeatureLevel { name: name.into(), level, min: feature.min, max: feature.max })
+}
