@@ -4,14 +4,17 @@
 // The derive names this crate from outside and from within.
 extern crate self as ottla_protocol;
 
+pub mod api;
 pub mod codec;
 pub mod control;
+pub mod header;
 #[cfg(feature = "json")]
 pub mod json;
 pub mod messages;
 pub mod metadata;
 pub mod records;
 
+pub use api::{Api, ApiKey, Listeners, Request};
 pub use codec::{DecodeError, EncodeError, Encoded, Message, Piece, Reader, VersionRange, Writer};
 pub use ottla_derive::Message;
 pub use records::Records;

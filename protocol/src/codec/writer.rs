@@ -118,14 +118,6 @@ impl Writer {
         Self { own: BytesMut::with_capacity(FIRST_RESERVE_BYTES), ..Self::default() }
     }
 
-    /// A writer for a frame: room for its length is left, [`finish_frame`](Self::finish_frame) fills it in.
-    #[must_use]
-    pub fn frame() -> Self {
-        let mut writer = Self::new();
-        writer.put(&[0; 4]);
-        writer
-    }
-
     /// Goes over to another message, or another version, at the same position.
     pub const fn set_version(&mut self, version: i16, flexible: bool) {
         self.version = version;
@@ -178,18 +170,6 @@ impl Writer {
             pieces.push(Piece::Bytes(self.own.freeze()));
         }
         Encoded { pieces }
-    }
-
-    /// What was written, begun with [`frame`](Self::frame): its first four bytes become the length of the rest.
-    ///
-    /// # Errors
-    /// [`EncodeErrorKind::TooLong`] beyond 2³¹−1 bytes.
-    pub fn finish_frame(mut self) -> Result<Encoded, EncodeError> {
-        let length = length_i32(self.len().saturating_sub(4))?;
-        if let Some(start) = self.own.first_chunk_mut::<4>() {
-            *start = length.to_be_bytes();
-        }
-        Ok(self.finish())
     }
 
     /// Writes a field; errors carry its name.
