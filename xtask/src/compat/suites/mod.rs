@@ -1,0 +1,68 @@
+//! The suites: each a list of steps that runs unchanged against Ottla and against Apache Kafka.
+
+mod dump_log;
+mod java_tools;
+mod kcat;
+mod kill;
+mod locks;
+mod python;
+
+use anyhow::Result;
+
+use super::peers::Peer;
+use super::session::Session;
+
+pub(crate) struct Suite {
+    pub(crate) name: &'static str,
+    /// What it tries, in a few words.
+    pub(crate) about: &'static str,
+    pub(crate) needs: &'static [Peer],
+    /// Whether it starts our broker also when the control is run.
+    pub(crate) needs_both: bool,
+    pub(crate) run: fn(&mut Session<'_>) -> Result<()>,
+}
+
+pub(crate) const SUITES: &[Suite] = &[
+    Suite {
+        name: "kcat",
+        about: "kcat lists, produces with every codec, reads by offset, time and from the tail",
+        needs: &[Peer::Kcat, Peer::Python],
+        needs_both: false,
+        run: kcat::run,
+    },
+    Suite {
+        name: "java-tools",
+        about: "Kafka's topics, consoles, get-offsets and producer-perf tools",
+        needs: &[Peer::Java],
+        needs_both: false,
+        run: java_tools::run,
+    },
+    Suite {
+        name: "python",
+        about: "confluent-kafka and kafka-python read what each of them wrote",
+        needs: &[Peer::Python],
+        needs_both: false,
+        run: python::run,
+    },
+    Suite {
+        name: "dump-log",
+        about: "Kafka's DumpLogSegments reads every file, and batches are the client's bytes",
+        needs: &[Peer::Java, Peer::Python],
+        needs_both: false,
+        run: dump_log::run,
+    },
+    Suite {
+        name: "locks",
+        about: "two brokers never share a log directory, whoever they are",
+        needs: &[Peer::Java, Peer::Python],
+        needs_both: true,
+        run: locks::run,
+    },
+    Suite {
+        name: "kill",
+        about: "kill -9 while four partitions are written loses and doubles nothing",
+        needs: &[Peer::Python],
+        needs_both: false,
+        run: kill::run,
+    },
+];
