@@ -1,2 +1,5 @@
-//! Skeleton.
-fn main() {}
+//! The binary `ottla-broker`: all of it is in the library.
+
+fn main() -> std::process::ExitCode {
+    ottla_broker::run()
+}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 use ottla_model::NodeId;
 
-use super::listener::{self, ListenerConfig, ListenerError};
+use super::listener::{self, HostPort, ListenerConfig, ListenerError, Listeners};
 use super::settings::{self, ConfigError, Given, Origin, Settings, Warning};
 
 /// Where a configuration is to be read from. The process's own environment is an argument like all else.
@@ -34,6 +34,8 @@ pub struct BrokerConfig {
     pub rack: Option<CompactString>,
     /// The listeners that clients use; at least one.
     pub listeners: Vec<ListenerConfig>,
+    /// Name and address of the controller as the cluster's metadata has them. Nothing listens there.
+    pub controller_endpoint: (CompactString, HostPort),
     /// The listener that brokers use among each other; one of `listeners`.
     pub inter_broker_listener: CompactString,
     /// The directories of the data; at least one.
@@ -53,7 +55,9 @@ pub struct BrokerConfig {
     /// `request.timeout.ms`: the longest wait of a request that names no limit of its own.
     pub request_timeout: Duration,
     /// `producer.id.expiration.ms`: after so long without a write a producer is forgotten.
-    pub producer_expiration_ms: i64,
+    pub producer_id_expiration_ms: i64,
+    /// `metadata.log.max.record.bytes.between.snapshots`: after so much the metadata log gets its next snapshot.
+    pub snapshot_after_bytes: u64,
     settings: Settings,
 }
 
@@ -245,7 +249,8 @@ impl BrokerConfig {
                 settings.settle(key, &id.to_string(), origin);
             }
         }
-        let (listeners, of_listeners) = listener::parse(&settings)?;
+        let Listeners { clients: listeners, controller: controller_endpoint, warnings: of_listeners } =
+            listener::parse(&settings)?;
         warnings.extend(of_listeners);
         let inter_broker_listener = inter_broker_listener(&settings, &listeners)?;
         let log_dirs = log_dirs(&settings)?;
@@ -260,6 +265,7 @@ impl BrokerConfig {
             cluster_id,
             rack: settings.text("broker.rack").map(CompactString::from),
             listeners,
+            controller_endpoint,
             inter_broker_listener,
             log_dirs,
             metadata_log_dir,
@@ -269,7 +275,10 @@ impl BrokerConfig {
             fetch_bytes_max: size(&settings, "fetch.max.bytes"),
             fetch_sessions_max: count(&settings, "max.incremental.fetch.session.cache.slots"),
             request_timeout: duration(&settings, "request.timeout.ms"),
-            producer_expiration_ms: settings.number("producer.id.expiration.ms"),
+            producer_id_expiration_ms: settings.number("producer.id.expiration.ms"),
+            snapshot_after_bytes: settings
+                .number("metadata.log.max.record.bytes.between.snapshots")
+                .unsigned_abs(),
             settings,
         })
     }

@@ -7,7 +7,7 @@
 use super::property::{INT_MAX, INT_MIN, Kind, Property, SHORT_MAX};
 
 /// The properties in the order of their names.
-pub static BROKER_PROPERTIES: &[Property] = &[
+pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("add.partitions.to.txn.retry.backoff.max.ms", Kind::Int(0, INT_MAX), Some("100")),
     Property::new("add.partitions.to.txn.retry.backoff.ms", Kind::Int(1, INT_MAX), Some("20")),
     Property::new("advertised.listeners", Kind::List, None).acts("Where clients are told to connect, one NAME://host:port a listener; without it the address of the listener itself."),
@@ -177,7 +177,7 @@ pub static BROKER_PROPERTIES: &[Property] = &[
     Property::new("max.request.partition.size.limit", Kind::Int(1, INT_MAX), Some("2000")),
     Property::new("message.max.bytes", Kind::Int(0, INT_MAX), Some("1048588")).acts("The largest batch that is accepted, as it arrives.").dynamic(),
     Property::new("metadata.log.dir", Kind::Text, None).acts("The directory of the cluster's metadata; without it the first of log.dirs."),
-    Property::new("metadata.log.max.record.bytes.between.snapshots", Kind::Long(1, i64::MAX), Some("20971520")),
+    Property::new("metadata.log.max.record.bytes.between.snapshots", Kind::Long(1, i64::MAX), Some("20971520")).acts("After so many bytes of records the metadata log gets its next snapshot."),
     Property::new("metadata.log.max.snapshot.interval.ms", Kind::Long(0, i64::MAX), Some("3600000")),
     Property::new("metadata.log.segment.bytes", Kind::Int(8_388_608, INT_MAX), Some("1073741824")),
     Property::new("metadata.log.segment.ms", Kind::Long(i64::MIN, i64::MAX), Some("604800000")),

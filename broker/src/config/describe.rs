@@ -4,7 +4,7 @@
 //! The order of the sources and the synonyms are those of Kafka 4.4: a value's synonyms begin at the first of the very
 //! name that the property goes by in a broker's file, so that `log.roll.hours` alone is no synonym of `segment.ms`.
 
-use ottla_cluster::image::ConfigMap;
+use ottla_cluster::ConfigMap;
 
 use super::broker::BrokerConfig;
 use super::broker_table::BROKER_PROPERTIES;

@@ -11,6 +11,9 @@ use super::settings::{Origin, Settings, Warning};
 
 const PROTOCOLS: &[&str] = &["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"];
 const OPENABLE: &str = "PLAINTEXT";
+/// What Kafka's own configuration calls the controller's listener, and its port.
+const CONTROLLER_NAME: &str = "CONTROLLER";
+const CONTROLLER_PORT: u16 = 9093;
 
 /// One listener: a name, where it listens, and where its clients are told to connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +37,7 @@ pub struct HostPort {
 
 /// Why listeners cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ListenerError {
+pub(super) enum ListenerError {
     /// The text is no listener.
     #[error(
         "Invalid value {text} for configuration {key} ({origin}): a listener is written NAME://host:port."
@@ -159,11 +162,26 @@ impl fmt::Display for ListenerConfig {
     }
 }
 
-/// The listeners that clients use. Those of the controller are left out, since no such port is opened.
-pub(super) fn parse(settings: &Settings) -> Result<(Vec<ListenerConfig>, Vec<Warning>), ListenerError> {
+/// All listeners of a configuration.
+pub(super) struct Listeners {
+    /// Those that clients use; at least one.
+    pub(super) clients: Vec<ListenerConfig>,
+    /// The controller's: a name and an address that the cluster's metadata names. Nothing listens there.
+    pub(super) controller: (CompactString, HostPort),
+    /// What the author of the configuration should know.
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// Tells the listeners that clients use from those of the controller, for which no port is opened.
+pub(super) fn parse(settings: &Settings) -> Result<Listeners, ListenerError> {
     let origin = settings.origin("listeners");
-    let controller: Vec<String> = settings.list("controller.listener.names");
-    let is_controller = |name: &str| controller.iter().any(|other| other.eq_ignore_ascii_case(name));
+    let names = settings.list("controller.listener.names");
+    let is_controller = |name: &str| names.iter().any(|other| other.eq_ignore_ascii_case(name));
+    let controller_name = names.first().map_or(CONTROLLER_NAME, String::as_str);
+    let mut controller = (
+        CompactString::from(controller_name),
+        HostPort { host: CompactString::const_new("localhost"), port: CONTROLLER_PORT },
+    );
     let mut advertised: BTreeMap<CompactString, HostPort> =
         endpoints(settings, "advertised.listeners")?.into_iter().collect();
     let (mut listeners, mut warnings) = (Vec::<ListenerConfig>::new(), Vec::new());
@@ -172,8 +190,11 @@ pub(super) fn parse(settings: &Settings) -> Result<(Vec<ListenerConfig>, Vec<War
             return Err(ListenerError::Twice { what: format!("the name {name}"), origin });
         }
         if is_controller(&name) {
-            advertised.remove(&name);
+            let told = advertised.remove(&name).unwrap_or(bind);
             warnings.push(Warning::ControllerListener(name.to_string()));
+            if !is_every_address(&told.host) {
+                controller = (name, told);
+            }
             continue;
         }
         if bind.port != 0 && listeners.iter().any(|other| other.bind == bind) {
@@ -198,7 +219,10 @@ pub(super) fn parse(settings: &Settings) -> Result<(Vec<ListenerConfig>, Vec<War
     if let Some(name) = advertised.into_keys().find(|name| !is_controller(name)) {
         return Err(ListenerError::Unknown { name, origin: settings.origin("advertised.listeners") });
     }
-    if listeners.is_empty() { Err(ListenerError::None(origin)) } else { Ok((listeners, warnings)) }
+    if listeners.is_empty() {
+        return Err(ListenerError::None(origin));
+    }
+    Ok(Listeners { clients: listeners, controller, warnings })
 }
 
 fn is_every_address(host: &str) -> bool {
@@ -232,8 +256,8 @@ fn endpoint(text: &str) -> Option<(CompactString, HostPort)> {
 fn protocol_of(settings: &Settings, name: &CompactString) -> Result<String, ListenerError> {
     const KEY: &str = "listener.security.protocol.map";
     let map = settings.text(KEY).unwrap_or_default();
-    let mapped = map.split(',').filter_map(|pair| pair.trim().split_once(':'));
-    let found = mapped.filter(|(listener, _)| listener.trim().eq_ignore_ascii_case(name)).last();
+    let mut mapped = map.split(',').filter_map(|pair| pair.trim().split_once(':'));
+    let found = mapped.rfind(|(listener, _)| listener.trim().eq_ignore_ascii_case(name));
     let protocol = found.map_or(name.as_str(), |(_, protocol)| protocol.trim()).to_ascii_uppercase();
     if PROTOCOLS.contains(&protocol.as_str()) {
         Ok(protocol)
@@ -256,7 +280,7 @@ mod tests {
             origin: Origin::Override,
         });
         let (settings, _) = Settings::resolve(given.collect()).unwrap();
-        parse(&settings).map_err(|error| error.to_string())
+        parse(&settings).map(|found| (found.clients, found.warnings)).map_err(|error| error.to_string())
     }
 
     #[test]

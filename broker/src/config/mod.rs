@@ -7,6 +7,7 @@ pub mod describe;
 mod listener;
 mod properties_file;
 mod property;
+mod rules;
 mod settings;
 pub mod topic;
 
@@ -16,5 +17,12 @@ pub use describe::{
 };
 pub use listener::{HostPort, ListenerConfig};
 pub use property::{InvalidValue, Property};
+pub use rules::TopicTable;
 pub use settings::{Origin, Settings, Warning};
 pub use topic::{TopicConfig, TopicConfigError};
+
+/// Every property of a broker, in the order of their names.
+#[must_use]
+pub fn broker_properties() -> &'static [Property] {
+    broker_table::BROKER_PROPERTIES
+}

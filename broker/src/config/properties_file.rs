@@ -3,21 +3,21 @@
 
 /// One `key=value` of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub(super) struct Entry {
     /// The key, escapes resolved.
-    pub key: String,
+    pub(super) key: String,
     /// The value, escapes resolved.
-    pub value: String,
+    pub(super) value: String,
     /// The number of the line that the entry begins on, from 1.
-    pub line: usize,
+    pub(super) line: usize,
 }
 
 /// A file that the format does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: \\u must be followed by four hexadecimal digits")]
-pub struct MalformedEscape {
+pub(super) struct MalformedEscape {
     /// The number of the line, from 1.
-    pub line: usize,
+    pub(super) line: usize,
 }
 
 /// Every entry in the order of the text. A key may repeat; the last one counts.
@@ -25,7 +25,7 @@ pub struct MalformedEscape {
 /// # Errors
 ///
 /// Only a malformed `\u` escape is one, as in Java.
-pub fn parse(text: &str) -> Result<Vec<Entry>, MalformedEscape> {
+pub(super) fn parse(text: &str) -> Result<Vec<Entry>, MalformedEscape> {
     let mut entries = Vec::new();
     for (line, logical) in logical_lines(text) {
         let (key, value) = split_entry(&logical);

@@ -4,11 +4,11 @@
 use std::fmt;
 
 /// The largest `int` that Kafka's type holds.
-pub const INT_MAX: i64 = i32::MAX as i64;
+pub(super) const INT_MAX: i64 = i32::MAX as i64;
 /// The smallest `int` that Kafka's type holds.
-pub const INT_MIN: i64 = i32::MIN as i64;
+pub(super) const INT_MIN: i64 = i32::MIN as i64;
 /// The largest `short` that Kafka's type holds.
-pub const SHORT_MAX: i64 = i16::MAX as i64;
+pub(super) const SHORT_MAX: i64 = i16::MAX as i64;
 
 /// A property as the tables list it.
 #[derive(Debug, Clone, Copy)]

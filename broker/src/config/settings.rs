@@ -43,18 +43,18 @@ impl fmt::Display for Origin {
 
 /// A key and a value as somebody gave them; nothing is checked yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub(super) struct Given {
     /// The key, Kafka's name if it is a known one.
-    pub key: String,
+    pub(super) key: String,
     /// The text of the value.
-    pub value: String,
+    pub(super) value: String,
     /// Who gave it.
-    pub origin: Origin,
+    pub(super) origin: Origin,
 }
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
+pub(super) enum ConfigError {
     /// The file cannot be read.
     #[error("The configuration file {} cannot be read: {source}", path.display())]
     Unreadable {
@@ -173,7 +173,7 @@ impl Settings {
     /// # Errors
     ///
     /// One for each value that its property does not allow, and for each unknown key of a strict source.
-    pub fn resolve(given: Vec<Given>) -> Result<(Self, Vec<Warning>), Vec<ConfigError>> {
+    pub(super) fn resolve(given: Vec<Given>) -> Result<(Self, Vec<Warning>), Vec<ConfigError>> {
         let mut settings = Self::default();
         let (mut warnings, mut errors) = (Vec::new(), Vec::new());
         let (mut ignored_variables, mut warned) = (Vec::new(), BTreeSet::new());
@@ -318,7 +318,7 @@ pub(super) fn find(key: &str) -> Option<&'static Property> {
 /// # Errors
 ///
 /// When the file cannot be read or is malformed.
-pub fn from_file(path: &Path) -> Result<Vec<Given>, ConfigError> {
+pub(super) fn from_file(path: &Path) -> Result<Vec<Given>, ConfigError> {
     let bytes =
         std::fs::read(path).map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
     // Java reads such a file as Latin-1; most are ASCII, and those that are not are UTF-8 today.
@@ -336,7 +336,7 @@ pub fn from_file(path: &Path) -> Result<Vec<Given>, ConfigError> {
 
 /// The variables that name a configuration: first those of Kafka's container image, above them our own.
 #[must_use]
-pub fn from_environment(variables: &[(String, String)]) -> Vec<Given> {
+pub(super) fn from_environment(variables: &[(String, String)]) -> Vec<Given> {
     let with_prefix = |prefix: &'static str| {
         variables.iter().filter_map(move |(name, value)| {
             let suffix = name.strip_prefix(prefix).filter(|suffix| !suffix.is_empty())?;

@@ -1,0 +1,232 @@
+//! Who this node is: the cluster's and the node's id and those of its directories, as `meta.properties` keeps them. A
+//! first start makes them, which is all the formatting there is. The machine's randomness is read here and nowhere
+//! else.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use ottla_cluster::Entropy;
+use ottla_model::{NodeId, Uuid};
+use ottla_storage::{LogDir, LogDirError, MetaProperties};
+
+use crate::config::BrokerConfig;
+
+/// The node's id where neither the configuration nor an earlier start gives one.
+const FIRST_NODE_ID: NodeId = NodeId::new(1);
+
+/// Who this node is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// `cluster.id`.
+    pub(crate) cluster_id: CompactString,
+    /// `node.id`.
+    pub(crate) node_id: NodeId,
+    /// `directory.id` of each directory, in the order in which they were given.
+    pub(crate) directory_ids: Vec<Uuid>,
+}
+
+/// Why the directories do not say who this node is.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// A directory cannot be read or written.
+    #[error(transparent)]
+    Directory(#[from] LogDirError),
+    /// A directory with files in it was never one of ours.
+    #[error(
+        "The directory {} holds files but no meta.properties, so it is no log directory: name an empty one.",
+        path.display()
+    )]
+    ForeignFiles {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A directory is empty while another belongs to a cluster already.
+    #[error(
+        "The directory {} is empty, while {} belongs to the cluster {cluster_id}: is its disk mounted?",
+        path.display(), other.display()
+    )]
+    EmptyBesideOthers {
+        /// The empty directory.
+        path: PathBuf,
+        /// The one that is not.
+        other: PathBuf,
+        /// The other's cluster.
+        cluster_id: String,
+    },
+    /// Two directories, or a directory and the configuration, disagree.
+    #[error("The {what} is {found} in {}, but {wanted} {place}.", path.display())]
+    Disagree {
+        /// Which id.
+        what: &'static str,
+        /// The one in the directory.
+        found: String,
+        /// The directory.
+        path: PathBuf,
+        /// The other one.
+        wanted: String,
+        /// Where that stands.
+        place: &'static str,
+    },
+    /// The system gives no random bytes.
+    #[error("The system gives no random bytes: {0}")]
+    NoEntropy(#[from] std::io::Error),
+}
+
+impl Identity {
+    /// Reads who this node is, or makes it up where every directory is empty; afterwards every directory knows.
+    ///
+    /// # Errors
+    ///
+    /// When the directories disagree among each other or with the configuration, or one may be an unmounted disk.
+    pub(crate) fn settle(config: &BrokerConfig, directories: &[Arc<LogDir>]) -> Result<Self, IdentityError> {
+        let mut kept = Vec::with_capacity(directories.len());
+        for directory in directories {
+            kept.push(directory.properties()?);
+        }
+        let Some(first) = kept.iter().flatten().next().cloned() else {
+            return Self::make(config, directories);
+        };
+        let cluster_id = config.cluster_id.as_ref().map(ToString::to_string);
+        let mut directory_ids = Vec::with_capacity(directories.len());
+        for (directory, properties) in directories.iter().zip(kept) {
+            let Some(properties) = properties else { return Err(missing(directory, directories, &first)?) };
+            let path = directory.path().to_owned();
+            let disagree = |what, found, wanted, place| IdentityError::Disagree {
+                what,
+                found,
+                path: path.clone(),
+                wanted,
+                place,
+            };
+            if properties.cluster_id != first.cluster_id {
+                let wanted = first.cluster_id.clone();
+                return Err(disagree(
+                    "cluster's id",
+                    properties.cluster_id,
+                    wanted,
+                    "in another log directory",
+                ));
+            }
+            if properties.node_id != first.node_id {
+                let (found, wanted) = (properties.node_id.to_string(), first.node_id.to_string());
+                return Err(disagree("node's id", found, wanted, "in another log directory"));
+            }
+            if let Some(wanted) = cluster_id.as_ref().filter(|id| **id != properties.cluster_id) {
+                return Err(disagree("cluster's id", properties.cluster_id, wanted.clone(), "in CLUSTER_ID"));
+            }
+            if let Some(wanted) = config.node_id.filter(|id| *id != properties.node_id) {
+                let found = properties.node_id.to_string();
+                return Err(disagree(
+                    "node's id",
+                    found,
+                    wanted.to_string(),
+                    "in the configuration (node.id)",
+                ));
+            }
+            let id = match properties.directory_id {
+                Some(id) => id,
+                None => {
+                    let id = random_id()?;
+                    directory.write_properties(&MetaProperties { directory_id: Some(id), ..properties })?;
+                    id
+                }
+            };
+            directory_ids.push(id);
+        }
+        Ok(Self { cluster_id: first.cluster_id.into(), node_id: first.node_id, directory_ids })
+    }
+
+    fn make(config: &BrokerConfig, directories: &[Arc<LogDir>]) -> Result<Self, IdentityError> {
+        for directory in directories {
+            if !directory.is_empty()? {
+                return Err(IdentityError::ForeignFiles { path: directory.path().to_owned() });
+            }
+        }
+        let cluster_id = match &config.cluster_id {
+            Some(id) => id.clone(),
+            None => CompactString::from(random_id()?.to_string()),
+        };
+        let node_id = config.node_id.unwrap_or(FIRST_NODE_ID);
+        let mut directory_ids = Vec::with_capacity(directories.len());
+        for directory in directories {
+            let id = random_id()?;
+            directory.write_properties(&MetaProperties {
+                cluster_id: cluster_id.to_string(),
+                node_id,
+                directory_id: Some(id),
+            })?;
+            directory_ids.push(id);
+        }
+        Ok(Self { cluster_id, node_id, directory_ids })
+    }
+}
+
+/// Why a directory without `meta.properties` cannot be used where another has one.
+fn missing(
+    directory: &LogDir,
+    directories: &[Arc<LogDir>],
+    known: &MetaProperties,
+) -> Result<IdentityError, LogDirError> {
+    let path = directory.path().to_owned();
+    if !directory.is_empty()? {
+        return Ok(IdentityError::ForeignFiles { path });
+    }
+    let mut other = PathBuf::new();
+    for directory in directories {
+        if directory.properties()?.is_some() {
+            directory.path().clone_into(&mut other);
+            break;
+        }
+    }
+    Ok(IdentityError::EmptyBesideOthers { path, other, cluster_id: known.cluster_id.clone() })
+}
+
+/// A fresh random id.
+///
+/// # Errors
+///
+/// When the system gives no random bytes.
+pub(crate) fn random_id() -> Result<Uuid, std::io::Error> {
+    loop {
+        if let Some(id) = Uuid::from_random(random_bytes()?) {
+            return Ok(id);
+        }
+    }
+}
+
+/// The system's randomness as the controller takes it.
+///
+/// # Errors
+///
+/// When the system gives no random bytes; once it has given some, it always does.
+pub(crate) fn entropy() -> Result<Entropy, std::io::Error> {
+    random_bytes()?;
+    Ok(Arc::new(|| random_bytes().expect("the system has given random bytes before")))
+}
+
+fn random_bytes() -> Result<[u8; 16], std::io::Error> {
+    let mut bytes = [0; 16];
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty()) {
+            Ok(count) => filled += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_ids_differ_and_are_never_reserved() {
+        let (one, other) = (random_id().unwrap(), random_id().unwrap());
+        assert_ne!(one, other);
+        assert!(!one.is_reserved());
+        assert_ne!(entropy().unwrap()(), entropy().unwrap()());
+    }
+}

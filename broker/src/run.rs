@@ -1,0 +1,142 @@
+//! The process: arguments, log, signals, the few lines on stdout, the exit code. What starts and stops is
+//! `running.rs`'s.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
+use clap::Parser as _;
+use nix::sys::signal::Signal;
+use tracing_subscriber::EnvFilter;
+
+use crate::cli::{self, Arguments};
+use crate::config::{self, BrokerConfig, Origin};
+use crate::running::RunningBroker;
+use crate::threads;
+
+/// What a process ends with that was killed by a signal, less the signal's number.
+const EXIT_BY_SIGNAL: i32 = 128;
+/// What is logged when neither OTTLA_LOG nor RUST_LOG says.
+const LOG_LEVEL: &str = "info";
+
+/// Why a running broker stops.
+enum Stop {
+    Signal(Signal),
+    Fault(String),
+}
+
+/// Runs `ottla-broker` until it is told to stop.
+#[must_use]
+pub fn run() -> ExitCode {
+    let arguments = Arguments::parse();
+    let environment = cli::environment();
+    start_log(&environment);
+    let (config, warnings) = match BrokerConfig::load(&arguments.sources(environment)) {
+        Ok(loaded) => loaded,
+        Err(unusable) => return fail(&unusable),
+    };
+    if arguments.print_config {
+        return print(&configuration(&config));
+    }
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
+    match serve(config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => fail(&reason),
+    }
+}
+
+fn serve(config: BrokerConfig) -> Result<(), String> {
+    let (stop, stopped) = mpsc::channel();
+    let stopping = AtomicBool::new(false);
+    let on_signal = stop.clone();
+    threads::catch_stop_signals(move |signal| {
+        // The first one asks for a stop in good order; if nobody has begun to listen, or on the second, the process
+        // ends as it would have without us. A restart recovers.
+        if stopping.swap(true, Ordering::SeqCst) || on_signal.send(Stop::Signal(signal)).is_err() {
+            std::process::exit(EXIT_BY_SIGNAL + signal as i32);
+        }
+    })
+    .map_err(|error| format!("Signals cannot be caught: {error}."))?;
+
+    let on_fault = move |error: ottla_cluster::FeedError| {
+        // Nobody listens only when the process is about to end already.
+        drop(stop.send(Stop::Fault(error.to_string())));
+    };
+    let running = RunningBroker::start(config, on_fault).map_err(|error| error.to_string())?;
+    print(&greeting(&running));
+    let fault = match stopped.recv() {
+        Ok(Stop::Signal(signal)) => {
+            tracing::info!(%signal, "stopping: no new connections, then what is in flight, then the disks");
+            None
+        }
+        Ok(Stop::Fault(fault)) => Some(fault),
+        Err(mpsc::RecvError) => None,
+    };
+    running.shutdown().map_err(|error| error.to_string())?;
+    match fault {
+        Some(fault) => Err(format!("The broker had to stop: {fault}.")),
+        None => {
+            tracing::info!("stopped");
+            Ok(())
+        }
+    }
+}
+
+/// Where it listens, what clients are told, where the data is.
+fn greeting(running: &RunningBroker) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut text = String::new();
+    let node = running.node_id();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "Ottla {version}, node {node} of cluster {}.", running.cluster_id());
+    for listener in running.listeners() {
+        let (name, address, told) = (&listener.name, listener.address, &listener.advertised);
+        let _ = writeln!(text, "Listening on {name}://{address}; clients are told {told}.");
+    }
+    let directories: Vec<_> = running.data().map(|path| path.display().to_string()).collect();
+    let _ = writeln!(text, "The data is in {}.", directories.join(" and "));
+    text
+}
+
+/// Every configuration with its value as a properties file, those that somebody set under a comment that says who.
+fn configuration(config: &BrokerConfig) -> String {
+    let mut text = String::new();
+    for property in config::broker_properties() {
+        let Some(value) = config.settings().text(property.name) else { continue };
+        let origin = config.settings().origin(property.name);
+        if origin != Origin::Default {
+            let _ = writeln!(text, "# {origin}");
+        }
+        let _ = writeln!(text, "{}={}", property.name, property.shown(value).replace('\\', "\\\\"));
+    }
+    text
+}
+
+/// Writes to stdout. Somebody who closed it does not want to read it.
+fn print(text: &str) -> ExitCode {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn fail(reason: &dyn std::fmt::Display) -> ExitCode {
+    // With stderr closed there is nobody left to tell; the exit code says it too.
+    let _ = writeln!(io::stderr().lock(), "ottla-broker: {reason}");
+    ExitCode::FAILURE
+}
+
+fn start_log(environment: &[(String, String)]) {
+    let variable =
+        |name: &str| environment.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str());
+    let wanted = variable("OTTLA_LOG").or_else(|| variable("RUST_LOG")).unwrap_or(LOG_LEVEL);
+    let filter = EnvFilter::builder().parse_lossy(wanted);
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(io::stderr().is_terminal())
+        .with_writer(io::stderr)
+        .init();
+}

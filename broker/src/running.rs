@@ -1,0 +1,420 @@
+//! Start and stop of a whole broker within a process: sockets, directories, identity, controller, logs, reactors, in
+//! this order, and back. Prints nothing and reads no command line (`run.rs`); tests start brokers by it.
+//!
+//! Threads: the reactors, the acceptor and the blocking pool are the network's, the flushers the broker's, the
+//! controller's its own; here is the one that takes over each new metadata image.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use compact_str::CompactString;
+use ottla_cluster::controller::ControllerSettings;
+use ottla_cluster::{
+    ControllerRequest, ControllerResponse, Embedded, EmbeddedConfig, EmbeddedController, EmbeddedError,
+    Endpoint, FeatureRange, FeedError, FeedEvent, LinkError, MetadataFeed, MetadataImage, NodeIdentity,
+    features,
+};
+use ottla_model::{Clock, ErrorCode, NodeId, Offset, SystemClock, Uuid};
+use ottla_network::{BlockingPool, Server, ServerConfig, ServerHandle};
+use ottla_protocol::messages::broker_registration::{self, BrokerRegistrationRequest};
+use ottla_storage::{LogDir, LogDirError};
+use tokio::sync::oneshot;
+
+use crate::config::{BrokerConfig, HostPort, TopicTable};
+use crate::context::{Broker, BrokerParts, OpenError};
+use crate::dispatch::Service;
+use crate::identity::{self, Identity, IdentityError};
+use crate::threads::{self, DescriptorShares};
+
+/// How long connections may take to finish what is in flight once the broker stops; what is left then is cut off.
+/// Container runtimes kill after ten seconds, and the flush comes after this.
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(5);
+/// Jobs of the blocking pool that may wait for each of its threads.
+const BLOCKING_JOBS_PER_THREAD: usize = 64;
+/// PLAINTEXT, as the registration numbers the protocols of listeners.
+const PLAINTEXT: i16 = 0;
+
+/// A listener that is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenListener {
+    /// Its name.
+    pub name: CompactString,
+    /// Where it listens; a port that was 0 has its number.
+    pub address: SocketAddr,
+    /// Where its clients are told to connect.
+    pub advertised: HostPort,
+}
+
+/// A broker that serves. Dropped without [`shutdown`](Self::shutdown) it leaves what a crash leaves.
+pub struct RunningBroker {
+    listeners: Vec<OpenListener>,
+    identity: Identity,
+    config: Arc<BrokerConfig>,
+    server: ServerHandle,
+    broker: Arc<Broker>,
+    controller: EmbeddedController,
+    images: ImageThread,
+    pool: BlockingPool,
+    directories: Vec<Arc<LogDir>>,
+}
+
+/// Why a broker cannot start, in a sentence for a person.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A listener's host has no address.
+    #[error("The listener {listener} cannot be opened: {source}.")]
+    Resolve {
+        /// The listener.
+        listener: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A listener cannot be opened.
+    #[error("The broker cannot listen: {0}.")]
+    Network(#[from] ottla_network::StartError),
+    /// A log directory cannot be used.
+    #[error("{0}.")]
+    Directory(#[from] LogDirError),
+    /// The directories do not say who this node is.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The metadata log cannot be opened.
+    #[error("The cluster's metadata in {} cannot be opened: {source}.", directory.display())]
+    Metadata {
+        /// The directory of the metadata log.
+        directory: PathBuf,
+        /// Why.
+        source: EmbeddedError,
+    },
+    /// The controller ended while the broker started.
+    #[error("The broker cannot start: {0}.")]
+    Controller(#[from] LinkError),
+    /// The feed ended while the broker started.
+    #[error("The broker cannot start: {0}.")]
+    Feed(#[from] FeedError),
+    /// The logs cannot be opened.
+    #[error("The broker cannot start: {0}.")]
+    Open(#[from] OpenError),
+    /// The controller refuses this broker.
+    #[error("The controller refuses this broker: {0}.")]
+    Refused(ErrorCode),
+    /// The system gives no thread, no runtime or no random bytes.
+    #[error("The broker cannot start: {0}.")]
+    System(#[from] std::io::Error),
+}
+
+/// Why a broker did not end in good order. A restart recovers.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// A log directory could not be closed; the others were.
+    #[error("{0}.")]
+    Directory(#[from] LogDirError),
+    /// The metadata log could not be closed.
+    #[error("The cluster's metadata could not be closed: {0}.")]
+    Metadata(#[from] EmbeddedError),
+}
+
+impl RunningBroker {
+    /// Starts a broker and returns once it serves. `on_fault` is called at most once, from another thread, when the
+    /// broker can no longer go on and should be shut down.
+    ///
+    /// # Errors
+    ///
+    /// Whatever stands in the way; nothing that was started goes on running.
+    pub fn start(
+        mut config: BrokerConfig,
+        on_fault: impl FnOnce(FeedError) + Send + 'static,
+    ) -> Result<Self, StartError> {
+        let shares = threads::raise_descriptor_limit();
+        // The sockets first: a port that is taken is known before any file is touched.
+        let server = Server::bind(server_config(&config, shares)?)?;
+        let listeners = open_listeners(&config, &server);
+        let directories = open_directories(&config)?;
+        let identity = Identity::settle(&config, &directories)?;
+        config.settle_node_id(identity.node_id);
+        let config = Arc::new(config);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+
+        let Embedded { controller, link, mut feed } =
+            start_controller(&config, &identity, &directories, &clock)?;
+        let image = runtime.block_on(first_image(&mut *feed))?;
+        let pool = BlockingPool::new(
+            "ottla-blocking",
+            config.network.blocking_threads,
+            config.network.blocking_threads.saturating_mul(BLOCKING_JOBS_PER_THREAD),
+        );
+        let log_dirs =
+            directories.iter().cloned().zip(identity.directory_ids.iter().copied().map(Some)).collect();
+        let previous_epoch = clean_epoch(&directories);
+        let parts = BrokerParts {
+            config: Arc::clone(&config),
+            cluster_id: identity.cluster_id.clone(),
+            node_id: identity.node_id,
+            log_dirs,
+            controller: Arc::clone(&link),
+            pool: pool.clone(),
+            clock,
+            reactors: config.network.reactors,
+        };
+        let broker = Broker::open(parts, image)?;
+        let registration = registration(&config, &identity, &listeners, previous_epoch)?;
+        let registered = runtime.block_on(link.call(ControllerRequest::BrokerRegistration(registration)))?;
+        if let ControllerResponse::BrokerRegistration(response) = registered.response
+            && !response.error_code.is_none()
+        {
+            return Err(StartError::Refused(response.error_code));
+        }
+        runtime.block_on(apply_until(&broker, &mut *feed, registered.offset))?;
+        let images = ImageThread::start(Arc::clone(&broker), feed, on_fault)?;
+        let serving = Arc::clone(&broker);
+        let server =
+            server.start(pool.clone(), move |reactor| Service::new(Arc::clone(&serving), reactor))?;
+        Ok(Self { listeners, identity, config, server, broker, controller, images, pool, directories })
+    }
+
+    /// The open listeners, in the order of the configuration.
+    #[must_use]
+    pub fn listeners(&self) -> &[OpenListener] {
+        &self.listeners
+    }
+
+    /// The directories of the data.
+    pub fn data(&self) -> impl Iterator<Item = &Path> {
+        self.directories.iter().map(|directory| directory.path())
+    }
+
+    /// The node's id.
+    #[must_use]
+    pub fn node_id(&self) -> NodeId {
+        self.identity.node_id
+    }
+
+    /// The cluster's id.
+    #[must_use]
+    pub fn cluster_id(&self) -> &str {
+        &self.identity.cluster_id
+    }
+
+    /// The configuration that it runs with.
+    #[must_use]
+    pub fn config(&self) -> &BrokerConfig {
+        &self.config
+    }
+
+    /// The broker behind the sockets.
+    #[must_use]
+    pub fn broker(&self) -> &Arc<Broker> {
+        &self.broker
+    }
+
+    /// Accepts nobody any more, answers what is in flight, makes everything durable, writes the clean-shutdown
+    /// markers. Takes at most a few seconds and as long as the disks need.
+    ///
+    /// # Errors
+    ///
+    /// When a directory could not be closed in good order.
+    pub fn shutdown(self) -> Result<(), StopError> {
+        let report = self.server.shutdown(DRAIN_TIME_MAX);
+        if report.cut_off > 0 {
+            tracing::warn!(
+                connections = report.cut_off,
+                "connections had not finished in time and were cut off"
+            );
+        }
+        self.pool.shut_down();
+        self.images.stop();
+        let closed = self.broker.close();
+        let controller = self.controller.shutdown();
+        closed?;
+        controller?;
+        Ok(())
+    }
+}
+
+/// The network's configuration: the broker's, within what the system grants.
+fn server_config(config: &BrokerConfig, shares: DescriptorShares) -> Result<ServerConfig, StartError> {
+    let network = &config.network;
+    let bytes = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+    let mut listeners = Vec::with_capacity(config.listeners.len());
+    for listener in &config.listeners {
+        let address = listener
+            .bind_address()
+            .map_err(|source| StartError::Resolve { listener: listener.to_string(), source })?;
+        listeners.push(ottla_network::ListenerConfig { name: Arc::from(listener.name.as_str()), address });
+    }
+    let defaults = ServerConfig::default();
+    let memory = network.queued_bytes_max.and_then(|bytes| usize::try_from(bytes).ok());
+    Ok(ServerConfig {
+        listeners,
+        reactors: network.reactors,
+        request_bytes_max: bytes(network.request_bytes_max),
+        request_memory_bytes_max: memory.unwrap_or(defaults.request_memory_bytes_max),
+        idle_time_max: network.idle_max.unwrap_or(Duration::MAX),
+        connections_max: network.connections_max.min(shares.connections),
+        connections_per_ip_max: network.connections_per_ip_max,
+        backlog: i32::try_from(network.backlog).unwrap_or(i32::MAX),
+        send_buffer_bytes: network.send_buffer_bytes.map(bytes),
+        receive_buffer_bytes: network.receive_buffer_bytes.map(bytes),
+        ..defaults
+    })
+}
+
+fn open_listeners(config: &BrokerConfig, server: &Server) -> Vec<OpenListener> {
+    let opened = config.listeners.iter().zip(server.local_addresses());
+    let opened = opened.map(|(listener, (_, address))| OpenListener {
+        name: listener.name.clone(),
+        address,
+        advertised: listener.advertised_at(address),
+    });
+    opened.collect()
+}
+
+/// Makes and locks every directory, that of the metadata among them.
+fn open_directories(config: &BrokerConfig) -> Result<Vec<Arc<LogDir>>, LogDirError> {
+    let apart = !config.log_dirs.contains(&config.metadata_log_dir);
+    let paths = config.log_dirs.iter().chain(apart.then_some(&config.metadata_log_dir));
+    paths.map(|path| LogDir::open(path).map(Arc::new)).collect()
+}
+
+fn start_controller(
+    config: &Arc<BrokerConfig>,
+    identity: &Identity,
+    directories: &[Arc<LogDir>],
+    clock: &Arc<dyn Clock>,
+) -> Result<Embedded, StartError> {
+    let place = directories.iter().position(|directory| directory.path() == config.metadata_log_dir);
+    let directory_id = place.and_then(|place| identity.directory_ids.get(place)).copied();
+    let (name, HostPort { host, port }) = config.controller_endpoint.clone();
+    let embedded = EmbeddedConfig {
+        log_dir: config.metadata_log_dir.clone(),
+        identity: NodeIdentity {
+            cluster_id: identity.cluster_id.clone(),
+            node_id: identity.node_id,
+            directory_id: directory_id.unwrap_or(Uuid::ZERO),
+        },
+        voter_endpoint: Endpoint { name, host, port, security_protocol: PLAINTEXT },
+        controller: ControllerSettings {
+            cluster_id: identity.cluster_id.clone(),
+            default_partitions: config.topics.default_partitions,
+            default_replication_factor: config.topics.default_replication_factor,
+            delete_topics: config.topics.deletion,
+            topic_configs: Arc::new(TopicTable::new(Arc::clone(config))),
+        },
+        snapshot_after_bytes: config.snapshot_after_bytes,
+        clock: Arc::clone(clock),
+        entropy: identity::entropy()?,
+    };
+    EmbeddedController::start(embedded)
+        .map_err(|source| StartError::Metadata { directory: config.metadata_log_dir.clone(), source })
+}
+
+/// How the broker presents itself to the controller.
+fn registration(
+    config: &BrokerConfig,
+    identity: &Identity,
+    listeners: &[OpenListener],
+    previous_broker_epoch: i64,
+) -> Result<BrokerRegistrationRequest, std::io::Error> {
+    let listener = |listener: &OpenListener| broker_registration::Listener {
+        name: listener.name.clone(),
+        host: listener.advertised.host.clone(),
+        port: listener.advertised.port,
+        security_protocol: PLAINTEXT,
+    };
+    let feature = |range: FeatureRange| broker_registration::Feature {
+        name: range.name,
+        min_supported_version: range.min,
+        max_supported_version: range.max,
+    };
+    let log_dirs = identity.directory_ids.iter().copied().take(config.log_dirs.len());
+    Ok(BrokerRegistrationRequest {
+        broker_id: identity.node_id,
+        cluster_id: identity.cluster_id.clone(),
+        incarnation_id: identity::random_id()?,
+        listeners: listeners.iter().map(listener).collect(),
+        features: features::supported().into_iter().map(feature).collect(),
+        rack: config.rack.clone(),
+        log_dirs: log_dirs.collect(),
+        previous_broker_epoch,
+        ..BrokerRegistrationRequest::default()
+    })
+}
+
+/// The image that the metadata log holds as it is opened.
+async fn first_image(feed: &mut dyn MetadataFeed) -> Result<Arc<MetadataImage>, FeedError> {
+    let mut image = Arc::new(MetadataImage::empty());
+    loop {
+        match feed.next().await? {
+            FeedEvent::Image(newer) => image = newer,
+            FeedEvent::CaughtUp { .. } => return Ok(image),
+            FeedEvent::Leader { .. } => {}
+        }
+    }
+}
+
+/// Takes over images until the one that contains this offset.
+async fn apply_until(broker: &Broker, feed: &mut dyn MetadataFeed, offset: Offset) -> Result<(), FeedError> {
+    while broker.image().position().offset < offset {
+        if let FeedEvent::Image(image) = feed.next().await? {
+            broker.apply(image);
+        }
+    }
+    Ok(())
+}
+
+/// The thread that takes over each new image. It may wait for a disk, so it is neither a reactor nor the controller.
+struct ImageThread {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl ImageThread {
+    fn start(
+        broker: Arc<Broker>,
+        mut feed: Box<dyn MetadataFeed>,
+        on_fault: impl FnOnce(FeedError) + Send + 'static,
+    ) -> Result<Self, std::io::Error> {
+        let (stop, mut stopped) = oneshot::channel::<()>();
+        let (ready, is_ready) = mpsc::sync_channel(1);
+        let thread = thread::Builder::new().name("ottla-metadata".to_owned()).spawn(move || {
+            let runtime = match tokio::runtime::Builder::new_current_thread().build() {
+                Ok(runtime) => runtime,
+                Err(error) => return drop(ready.send(Err(error))),
+            };
+            drop(ready.send(Ok(())));
+            let fault = runtime.block_on(async {
+                loop {
+                    tokio::select! {
+                        biased;
+                        // Also when the sender was dropped: the broker is gone.
+                        _ = &mut stopped => return None,
+                        event = feed.next() => match event {
+                            Ok(FeedEvent::Image(image)) => broker.apply(image),
+                            Ok(FeedEvent::CaughtUp { .. } | FeedEvent::Leader { .. }) => {}
+                            Err(error) => return Some(error),
+                        },
+                    }
+                }
+            });
+            if let Some(error) = fault {
+                on_fault(error);
+            }
+        })?;
+        match is_ready.recv() {
+            Ok(result) => result.map(|()| Self { stop, thread }),
+            Err(mpsc::RecvError) => Err(std::io::Error::other("the thread for metadata ended at once")),
+        }
+    }
+
+    fn stop(self) {
+        drop(self.stop);
+        if self.thread.join().is_err() {
+            tracing::error!("the thread for metadata panicked");
+        }
+    }
+}
