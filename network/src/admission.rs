@@ -38,7 +38,7 @@ impl Admission {
         Box::pin(async move { budget.acquire_many_owned(cost).await.expect("the budget is never closed") })
     }
 
-    /// Bytes taken now.
+    /// Bytes taken now, or kept for who waits first.
     pub(crate) fn taken(&self) -> usize {
         (self.bytes_max as usize).saturating_sub(self.bytes.available_permits())
     }

@@ -58,7 +58,7 @@ pub struct NetworkSnapshot {
     pub cold_file_steps: u64,
     /// Frames that waited for a share of the memory budget.
     pub admission_waits: u64,
-    /// Bytes of the memory budget taken now.
+    /// Bytes of the memory budget taken now, or kept for the frame that waits first.
     pub request_memory_bytes: u64,
 }
 
