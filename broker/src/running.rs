@@ -257,6 +257,7 @@ fn server_config(config: &BrokerConfig, shares: DescriptorShares) -> Result<Serv
         idle_time_max: network.idle_max.unwrap_or(Duration::MAX),
         connections_max: network.connections_max.min(shares.connections),
         connections_per_ip_max: network.connections_per_ip_max,
+        connections_per_ip_overrides: network.connections_per_ip_overrides.clone(),
         backlog: i32::try_from(network.backlog).unwrap_or(i32::MAX),
         send_buffer_bytes: network.send_buffer_bytes.map(bytes),
         receive_buffer_bytes: network.receive_buffer_bytes.map(bytes),

@@ -1,6 +1,8 @@
 //! The broker's configuration, typed: what the rest of the code is handed instead of keys and texts. Reads the layers
 //! once, at start; nothing here changes afterwards.
 
+use std::collections::HashMap;
+use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -50,10 +52,6 @@ pub struct BrokerConfig {
     pub storage: StorageConfig,
     /// `fetch.max.bytes`: the most that one fetch answers with.
     pub fetch_bytes_max: u32,
-    /// `max.incremental.fetch.session.cache.slots`.
-    pub fetch_sessions_max: usize,
-    /// `request.timeout.ms`: the longest wait of a request that names no limit of its own.
-    pub request_timeout: Duration,
     /// `producer.id.expiration.ms`: after so long without a write a producer is forgotten.
     pub producer_id_expiration_ms: i64,
     /// `metadata.log.max.record.bytes.between.snapshots`: after so much the metadata log gets its next snapshot.
@@ -82,6 +80,8 @@ pub struct NetworkConfig {
     pub connections_max: usize,
     /// `max.connections.per.ip`.
     pub connections_per_ip_max: usize,
+    /// `max.connections.per.ip.overrides`.
+    pub connections_per_ip_overrides: HashMap<IpAddr, usize>,
     /// `connections.max.idle.ms`; `None` means for ever.
     pub idle_max: Option<Duration>,
 }
@@ -162,6 +162,11 @@ enum Conflict {
          this version opens PLAINTEXT listeners only."
     )]
     InterBrokerProtocol { value: String, origin: Origin },
+    #[error(
+        "Invalid value {value} for configuration max.connections.per.ip.overrides ({origin}): it must be a list \
+         separated by commas of address:number, each an address or the name of one."
+    )]
+    PerAddress { value: String, origin: Origin },
     #[error("The configuration log.dirs ({0}) must name directories, each one once.")]
     LogDirs(Origin),
 }
@@ -269,12 +274,10 @@ impl BrokerConfig {
             inter_broker_listener,
             log_dirs,
             metadata_log_dir,
-            network: NetworkConfig::new(&settings),
+            network: NetworkConfig::new(&settings)?,
             topics: TopicRules::new(&settings),
             storage: StorageConfig::new(&settings),
             fetch_bytes_max: size(&settings, "fetch.max.bytes"),
-            fetch_sessions_max: count(&settings, "max.incremental.fetch.session.cache.slots"),
-            request_timeout: duration(&settings, "request.timeout.ms"),
             producer_id_expiration_ms: settings.number("producer.id.expiration.ms"),
             snapshot_after_bytes: settings
                 .number("metadata.log.max.record.bytes.between.snapshots")
@@ -285,9 +288,9 @@ impl BrokerConfig {
 }
 
 impl NetworkConfig {
-    fn new(settings: &Settings) -> Self {
+    fn new(settings: &Settings) -> Result<Self, Conflict> {
         let buffer = |key| u32::try_from(settings.number(key)).ok();
-        Self {
+        Ok(Self {
             reactors: count(settings, "num.network.threads"),
             blocking_threads: count(settings, "num.io.threads"),
             request_bytes_max: size(settings, "socket.request.max.bytes"),
@@ -299,10 +302,11 @@ impl NetworkConfig {
             backlog: size(settings, "socket.listen.backlog.size"),
             connections_max: count(settings, "max.connections"),
             connections_per_ip_max: count(settings, "max.connections.per.ip"),
+            connections_per_ip_overrides: per_address(settings)?,
             idle_max: u64::try_from(settings.number("connections.max.idle.ms"))
                 .ok()
                 .map(Duration::from_millis),
-        }
+        })
     }
 }
 
@@ -378,6 +382,23 @@ fn node_id(settings: &Settings) -> Result<Option<NodeId>, Conflict> {
         (Some(node), Some(broker)) if node != broker => Err(Conflict::TwoIds { node, broker }),
         _ => Ok(node.or(broker).and_then(|id| i32::try_from(id).ok()).map(NodeId::new)),
     }
+}
+
+/// `max.connections.per.ip.overrides`; a name stands for every address that it has.
+fn per_address(settings: &Settings) -> Result<HashMap<IpAddr, usize>, Conflict> {
+    const KEY: &str = "max.connections.per.ip.overrides";
+    let text = settings.text(KEY).unwrap_or_default();
+    let entries = |pair: &str| {
+        let (host, limit) = pair.trim().rsplit_once(':')?;
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let limit = limit.parse::<u32>().ok().and_then(|limit| usize::try_from(limit).ok())?;
+        let addresses = (host, 0).to_socket_addrs().ok()?;
+        Some(addresses.map(|address| (address.ip(), limit)).collect::<Vec<_>>())
+    };
+    let pairs = text.split(',').filter(|pair| !pair.trim().is_empty());
+    let found: Option<Vec<_>> = pairs.map(entries).collect();
+    let conflict = || Conflict::PerAddress { value: text.to_owned(), origin: settings.origin(KEY) };
+    Ok(found.ok_or_else(conflict)?.into_iter().flatten().collect())
 }
 
 fn inter_broker_listener(
@@ -493,12 +514,24 @@ mod tests {
             (vec![("authorizer.class.name", "org.example.Acl")], "it would serve everybody"),
             (vec![("inter.broker.listener.name", "OTHER")], "it must be one of listeners"),
             (vec![("security.inter.broker.protocol", "SSL")], "PLAINTEXT listeners only"),
+            (
+                vec![("max.connections.per.ip.overrides", "127.0.0.1")],
+                "a list separated by commas of address:number",
+            ),
             (vec![("log.dirs", "/a,/a")], "each one once"),
             (vec![("log.dirs", "")], "must name directories"),
         ] {
             let error = load(&pairs).unwrap_err();
             assert!(error.contains(text), "{pairs:?}: {error}");
         }
+    }
+
+    #[test]
+    fn limits_of_single_addresses_are_read() {
+        let config = load(&[("max.connections.per.ip.overrides", "127.0.0.1:5, [::1]:6")]).unwrap();
+        let limit =
+            |address: &str| config.network.connections_per_ip_overrides.get(&address.parse().unwrap());
+        assert_eq!((limit("127.0.0.1"), limit("::1"), limit("127.0.0.2")), (Some(&5), Some(&6), None));
     }
 
     #[test]

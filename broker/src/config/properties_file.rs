@@ -58,6 +58,7 @@ fn logical_lines(text: &str) -> Vec<(usize, String)> {
         }
     }
     lines.extend(open);
+    lines.retain(|(_, line)| !line.is_empty());
     lines
 }
 
@@ -168,6 +169,12 @@ mod tests {
         let entries = parse("# one\n\n  ! two\na=1\n\\\nb=2\\\n3\nc=4\n").unwrap();
         let lines: Vec<_> = entries.iter().map(|entry| (entry.line, entry.key.as_str())).collect();
         assert_eq!(lines, [(4, "a"), (5, "b"), (8, "c")]);
+    }
+
+    #[test]
+    fn a_blank_line_ends_a_continued_one() {
+        assert_eq!(pairs("a=b\\\n\nc=d"), [("a".into(), "b".into()), ("c".into(), "d".into())]);
+        assert_eq!(pairs("\\\n\nc=d\n\\"), [("c".into(), "d".into())]);
     }
 
     #[test]
