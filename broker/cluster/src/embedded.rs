@@ -2,16 +2,30 @@
 //! metadata log. A request is a message to that thread, its reply leaves after the fsync; there is no port and no
 //! heartbeat.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
 
-use compact_str::CompactString;
-use ottla_model::{Clock, NodeId, Uuid};
+use ottla_model::{Clock, NodeId, Offset, Uuid};
+use ottla_storage::Log;
+use ottla_storage::io::Directory;
+use tokio::sync::{oneshot, watch};
+use tracing::error;
 
-use crate::controller::ControllerSettings;
-use crate::feed::MetadataFeed;
-use crate::image::Endpoint;
-use crate::link::ControllerLink;
+use crate::controller::{ControllerSettings, Decision, Occasion, decide};
+use crate::features::METADATA_VERSION;
+use crate::feed::{BoxFuture, FeedError, FeedEvent, MetadataFeed};
+use crate::image::{Endpoint, MetadataImage};
+use crate::link::{ControllerLink, ControllerReply, ControllerRequest, ControllerResponse, LinkError};
+use crate::metadata_log::{AppendError, MetadataLog, OpenError, Owner};
+use crate::replay::ImageBuilder;
+
+/// Requests that may wait for the controller; each is bounded by the largest frame that the broker accepts.
+pub const WAITING_REQUESTS_MAX: usize = 1000;
+/// Requests whose records share one fsync.
+const GROUP_REQUESTS_MAX: usize = 256;
 
 /// Where random identifiers come from: 16 fresh random bytes a call.
 pub type Entropy = Arc<dyn Fn() -> [u8; 16] + Send + Sync>;
@@ -19,8 +33,6 @@ pub type Entropy = Arc<dyn Fn() -> [u8; 16] + Send + Sync>;
 /// Who this node is, from `meta.properties` and the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeIdentity {
-    /// `cluster.id`.
-    pub cluster_id: CompactString,
     /// `node.id`.
     pub node_id: NodeId,
     /// `directory.id` of the log directory that holds the metadata log.
@@ -30,8 +42,6 @@ pub struct NodeIdentity {
 /// What the embedded controller needs.
 #[derive(Clone)]
 pub struct EmbeddedConfig {
-    /// The log directory that holds `__cluster_metadata-0`; it exists and is locked by the caller.
-    pub log_dir: PathBuf,
     /// Who this node is.
     pub identity: NodeIdentity,
     /// The address that the voter set names for this node. Nothing listens there: it is for the Kafka that takes the
@@ -39,6 +49,8 @@ pub struct EmbeddedConfig {
     pub voter_endpoint: Endpoint,
     /// Defaults and rules for topics.
     pub controller: ControllerSettings,
+    /// `min.insync.replicas`: a new cluster's dynamic default.
+    pub min_insync_replicas: i32,
     /// A snapshot is written when the log has grown by so much since the last one
     /// (`metadata.log.max.record.bytes.between.snapshots`, 20 MiB in Kafka).
     pub snapshot_after_bytes: u64,
@@ -56,4 +68,250 @@ pub struct Embedded {
     pub link: Arc<dyn ControllerLink>,
     /// For the broker's one consumer of metadata. The replayed image is in it already.
     pub feed: Box<dyn MetadataFeed>,
+}
+
+/// The thread of the controller.
+#[derive(Debug)]
+pub struct EmbeddedController {
+    requests: Sender<Message>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl EmbeddedController {
+    /// Replays the metadata log, begins a new epoch in it, and starts the thread. `log` is the log in the folder
+    /// [`METADATA_FOLDER`](crate::METADATA_FOLDER) and `folder` that folder; its directory is locked by the caller.
+    ///
+    /// # Errors
+    /// Whatever stands against carrying this log on. Nothing was started then.
+    pub fn open(config: EmbeddedConfig, log: Box<dyn Log>, folder: Arc<dyn Directory>) -> Result<Embedded, OpenError> {
+        let owner = Owner {
+            node_id: config.identity.node_id,
+            directory_id: config.identity.directory_id,
+            endpoint: &config.voter_endpoint,
+        };
+        let now_ms = config.clock.now_ms();
+        let (log, builder) = MetadataLog::open(log, folder, owner, config.min_insync_replicas, now_ms)?;
+        let image = Arc::new(builder.current().clone());
+        let (images, receiver) = watch::channel(Arc::clone(&image));
+        let outcome = Arc::new(OnceLock::new());
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let start = [
+            FeedEvent::Leader { id: config.identity.node_id, epoch: log.epoch() },
+            FeedEvent::Image(image),
+            FeedEvent::CaughtUp { end: log.end() },
+        ];
+        let feed = EmbeddedFeed { start: VecDeque::from(start), images: receiver, outcome: Arc::clone(&outcome) };
+        let (sender, requests) = channel();
+        let link = EmbeddedLink {
+            requests: sender.clone(),
+            waiting: Arc::clone(&waiting),
+            outcome: Arc::clone(&outcome),
+        };
+        let worker = Worker { config, log, builder, images, outcome, waiting, pending: Vec::new() };
+        let thread = std::thread::Builder::new()
+            .name("ottla-controller".to_owned())
+            .spawn(move || worker.run(&requests))
+            .map_err(OpenError::Thread)?;
+        let controller = Self { requests: sender, thread: Some(thread) };
+        Ok(Embedded { controller, link: Arc::new(link), feed: Box::new(feed) })
+    }
+
+    /// Answers what has been asked, closes the log, and ends the thread.
+    pub fn shut_down(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        // Without a receiver the thread has ended already.
+        let _ = self.requests.send(Message::Stop);
+        if thread.join().is_err() {
+            error!("the controller's thread has panicked");
+        }
+    }
+}
+
+impl Drop for EmbeddedController {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+enum Message {
+    Call(Call),
+    Stop,
+}
+
+struct Call {
+    request: ControllerRequest,
+    reply: oneshot::Sender<Result<ControllerReply, LinkError>>,
+}
+
+/// Why the controller no longer runs; none inside: it was stopped.
+type Ending = Option<String>;
+
+struct EmbeddedLink {
+    requests: Sender<Message>,
+    waiting: Arc<AtomicUsize>,
+    outcome: Arc<OnceLock<Ending>>,
+}
+
+impl ControllerLink for EmbeddedLink {
+    fn call(&self, request: ControllerRequest) -> BoxFuture<'static, Result<ControllerReply, LinkError>> {
+        let waiting = self.waiting.fetch_add(1, Ordering::Relaxed);
+        if waiting >= WAITING_REQUESTS_MAX {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Box::pin(async move { Err(LinkError::Busy { waiting }) });
+        }
+        let (reply, answer) = oneshot::channel();
+        let sent = self.requests.send(Message::Call(Call { request, reply }));
+        if sent.is_err() {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        let outcome = Arc::clone(&self.outcome);
+        // A request that the thread did not take drops its sender, and is answered as one that came too late.
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Err(link_error(&outcome))) })
+    }
+}
+
+fn link_error(outcome: &OnceLock<Ending>) -> LinkError {
+    match outcome.get() {
+        Some(Some(reason)) => LinkError::Failed { reason: reason.clone() },
+        _ => LinkError::Stopped,
+    }
+}
+
+/// Images follow each other so fast at times that the broker skips some: a delta is computed between the two that it
+/// sees, so nothing is lost, and nothing queues up.
+struct EmbeddedFeed {
+    start: VecDeque<FeedEvent>,
+    images: watch::Receiver<Arc<MetadataImage>>,
+    outcome: Arc<OnceLock<Ending>>,
+}
+
+impl EmbeddedFeed {
+    fn ended(&self) -> FeedError {
+        match self.outcome.get() {
+            Some(Some(reason)) => FeedError::Failed { reason: reason.clone() },
+            _ => FeedError::Stopped,
+        }
+    }
+}
+
+impl MetadataFeed for EmbeddedFeed {
+    fn next(&mut self) -> BoxFuture<'_, Result<FeedEvent, FeedError>> {
+        Box::pin(async move {
+            if let Some(event) = self.start.pop_front() {
+                return Ok(event);
+            }
+            match self.images.changed().await {
+                Ok(()) => Ok(FeedEvent::Image(Arc::clone(&self.images.borrow_and_update()))),
+                Err(_) => Err(self.ended()),
+            }
+        })
+    }
+
+    fn try_next(&mut self) -> Result<Option<FeedEvent>, FeedError> {
+        if let Some(event) = self.start.pop_front() {
+            return Ok(Some(event));
+        }
+        match self.images.has_changed() {
+            Ok(true) => Ok(Some(FeedEvent::Image(Arc::clone(&self.images.borrow_and_update())))),
+            Ok(false) => Ok(None),
+            Err(_) => Err(self.ended()),
+        }
+    }
+}
+
+/// What the thread owns.
+struct Worker {
+    config: EmbeddedConfig,
+    log: MetadataLog,
+    /// Ahead of what is published by what is not yet durable.
+    builder: ImageBuilder,
+    images: watch::Sender<Arc<MetadataImage>>,
+    outcome: Arc<OnceLock<Ending>>,
+    waiting: Arc<AtomicUsize>,
+    /// Not yet answered. They outlive a failed write, so that they are answered after its reason is known.
+    pending: Vec<Pending>,
+}
+
+/// A decision whose records are written and not yet durable.
+struct Pending {
+    reply: oneshot::Sender<Result<ControllerReply, LinkError>>,
+    response: ControllerResponse,
+    offset: Offset,
+}
+
+impl Worker {
+    fn run(mut self, requests: &Receiver<Message>) {
+        let ending = loop {
+            let Ok(first) = requests.recv() else { break None };
+            match self.serve(first, requests) {
+                Ok(true) => {}
+                Ok(false) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        self.end(ending, requests);
+    }
+
+    /// Serves what waits, up to a group's size, with one fsync. False: no more is to be served.
+    fn serve(&mut self, first: Message, requests: &Receiver<Message>) -> Result<bool, AppendError> {
+        let mut go_on = true;
+        let before = self.log.end();
+        for message in std::iter::once(first).chain(requests.try_iter()).take(GROUP_REQUESTS_MAX) {
+            match message {
+                Message::Call(call) => self.decide(call)?,
+                Message::Stop => {
+                    go_on = false;
+                    break;
+                }
+            }
+        }
+        if self.log.end() > before {
+            self.log.flush(self.config.clock.now_ms())?;
+            self.images.send_replace(Arc::new(self.builder.current().clone()));
+        }
+        for Pending { reply, response, offset } in self.pending.drain(..) {
+            // Whoever asked may have gone; what was decided stands.
+            let _ = reply.send(Ok(ControllerReply { response, offset }));
+        }
+        if self.log.bytes_since_snapshot() >= self.config.snapshot_after_bytes {
+            self.log.write_snapshot(self.builder.current(), self.config.clock.now_ms())?;
+        }
+        Ok(go_on)
+    }
+
+    fn decide(&mut self, Call { request, reply }: Call) -> Result<(), AppendError> {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        let occasion = Occasion { next_offset: self.log.end(), entropy: &*self.config.entropy };
+        let Decision { records, response } =
+            decide(&self.config.controller, self.builder.current(), &request, &occasion);
+        for records in records.chunks(crate::controller::RECORDS_PER_REQUEST_MAX) {
+            let level = self.builder.current().feature_level(METADATA_VERSION);
+            let appended = self.log.append(records, level, self.config.clock.now_ms())?;
+            let replayed =
+                self.builder.replay_batch(appended.base, appended.epoch, appended.timestamp_ms, records);
+            replayed.map_err(|(offset, source)| AppendError::Replay { offset, source })?;
+        }
+        self.pending.push(Pending { reply, response, offset: self.builder.current().position().offset });
+        Ok(())
+    }
+
+    fn end(mut self, ending: Ending, requests: &Receiver<Message>) {
+        if let Some(reason) = &ending {
+            error!(reason, "the metadata log takes no more changes");
+        } else if let Err(error) = self.log.close(self.config.clock.now_ms()) {
+            error!(%error, "the metadata log could not be closed");
+        }
+        // Set before the channels close, so that whoever sees them closed finds the reason.
+        let _ = self.outcome.set(ending);
+        for message in requests.try_iter() {
+            if let Message::Call(call) = message {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                let _ = call.reply.send(Err(link_error(&self.outcome)));
+            }
+        }
+    }
 }

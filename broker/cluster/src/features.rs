@@ -2,12 +2,17 @@
 //! business of those who serve it.
 
 use compact_str::CompactString;
+use ottla_protocol::metadata::{
+    BeginTransactionRecord, ConfigRecord, EndTransactionRecord, FeatureLevelRecord, MetadataRecord,
+};
 
-use crate::image::FeatureRange;
+use crate::image::{ConfigResource, FeatureRange};
 use crate::replay::ReplayError;
 
 /// `metadata.version`: which records the metadata log may hold, and in which versions.
 pub const METADATA_VERSION: &str = "metadata.version";
+/// `eligible.leader.replicas.version` (KIP-966).
+const ELIGIBLE_LEADER_REPLICAS_VERSION: &str = "eligible.leader.replicas.version";
 /// 3.3-IV3: the oldest that Apache Kafka 4.4 opens.
 pub const METADATA_VERSION_MIN: i16 = 7;
 /// 4.4-IV2: the newest that Apache Kafka 4.4.0 writes by default.
@@ -29,7 +34,7 @@ const FEATURES: [Feature; 7] = [
         max: METADATA_VERSION_MAX,
         initial: Some(METADATA_VERSION_MAX),
     },
-    Feature { name: "eligible.leader.replicas.version", min: 0, max: 1, initial: Some(1) },
+    Feature { name: ELIGIBLE_LEADER_REPLICAS_VERSION, min: 0, max: 1, initial: Some(1) },
     Feature { name: "group.version", min: 0, max: 1, initial: Some(1) },
     Feature { name: "share.version", min: 0, max: 2, initial: Some(2) },
     Feature { name: "streams.version", min: 0, max: 1, initial: Some(1) },
@@ -48,9 +53,34 @@ pub fn supported() -> Vec<FeatureRange> {
     FEATURES.iter().map(range).collect()
 }
 
-/// The features of a new cluster and their levels.
-pub(crate) fn initial() -> impl Iterator<Item = (&'static str, i16)> {
-    FEATURES.iter().filter_map(|feature| feature.initial.map(|level| (feature.name, level)))
+/// The records that give a new cluster its features.
+pub(crate) fn initial_records() -> impl Iterator<Item = MetadataRecord> {
+    let level = |feature: &Feature| {
+        let name = CompactString::const_new(feature.name);
+        feature.initial.map(|level| FeatureLevelRecord { name, feature_level: level }.into())
+    };
+    FEATURES.iter().filter_map(level)
+}
+
+/// What Kafka's first controller writes into an empty log, all or nothing: the records that the directory was formatted
+/// with, and where eligible leader replicas are on a value of `min.insync.replicas` for all brokers.
+pub(crate) fn bootstrap_records(
+    formatted: Vec<MetadataRecord>,
+    min_insync_replicas: i32,
+) -> Vec<MetadataRecord> {
+    let eligible = |record: &MetadataRecord| matches!(record, MetadataRecord::FeatureLevel(level) if level.name == ELIGIBLE_LEADER_REPLICAS_VERSION);
+    let defaults = ConfigResource::default_broker();
+    let min_insync_replicas = formatted.iter().any(eligible).then(|| {
+        MetadataRecord::Config(ConfigRecord {
+            resource_type: defaults.kind,
+            resource_name: defaults.name,
+            name: "min.insync.replicas".into(),
+            value: Some(min_insync_replicas.to_string().into()),
+        })
+    });
+    let begin = BeginTransactionRecord { name: Some("Bootstrap records".into()) }.into();
+    let end = EndTransactionRecord::default().into();
+    [begin].into_iter().chain(formatted).chain(min_insync_replicas).chain([end]).collect()
 }
 
 /// Whether a log with this level can be understood. Level 0 of any feature means that it is off.

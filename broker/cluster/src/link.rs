@@ -5,11 +5,14 @@ use ottla_model::Offset;
 use ottla_protocol::messages::allocate_producer_ids::{
     AllocateProducerIdsRequest, AllocateProducerIdsResponse,
 };
-use ottla_protocol::messages::broker_registration::{BrokerRegistrationRequest, BrokerRegistrationResponse};
+use ottla_protocol::messages::broker_registration::{
+    BrokerRegistrationRequest, BrokerRegistrationResponse, Feature, Listener,
+};
 use ottla_protocol::messages::create_topics::{CreateTopicsRequest, CreateTopicsResponse};
 use ottla_protocol::messages::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse};
 
 use crate::feed::BoxFuture;
+use crate::image::{Endpoint, FeatureRange};
 
 /// What a controller is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,4 +74,21 @@ pub enum LinkError {
 pub trait ControllerLink: Send + Sync {
     /// Asks, and answers once the change is committed. Dropping the future does not take the request back.
     fn call(&self, request: ControllerRequest) -> BoxFuture<'static, Result<ControllerReply, LinkError>>;
+}
+
+impl From<&Endpoint> for Listener {
+    fn from(endpoint: &Endpoint) -> Self {
+        Self {
+            name: endpoint.listener.clone(),
+            host: endpoint.host.clone(),
+            port: endpoint.port,
+            security_protocol: endpoint.security_protocol,
+        }
+    }
+}
+
+impl From<&FeatureRange> for Feature {
+    fn from(range: &FeatureRange) -> Self {
+        Self { name: range.name.clone(), min_supported_version: range.min, max_supported_version: range.max }
+    }
 }

@@ -1,0 +1,9 @@
+//! What the controller decides and what the image makes of it, seen from outside: one module a behaviour.
+
+mod create_topics;
+mod delete_topics;
+mod deltas;
+mod producer_ids;
+mod registration;
+mod replay;
+mod support;
