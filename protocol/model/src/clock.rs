@@ -44,3 +44,16 @@ impl Clock for ManualClock {
         self.now_ms.load(Ordering::SeqCst)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_clock_moves_only_by_hand() {
+        let clock = ManualClock::new(1000);
+        assert_eq!((clock.now_ms(), clock.now_ms()), (1000, 1000));
+        clock.advance_ms(5);
+        assert_eq!(clock.now_ms(), 1005);
+    }
+}

@@ -228,3 +228,24 @@ codes! {
     135 STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED false false
     136 CONTROLLER_ID_NOT_REGISTERED false false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_ascend_without_a_gap_and_print_their_names() {
+        let numbers: Vec<i16> = ErrorCode::ALL.iter().map(|code| code.get()).collect();
+        assert_eq!(numbers, (-1..=136).collect::<Vec<i16>>());
+        assert_eq!(ErrorCode::CORRUPT_MESSAGE.to_string(), "CORRUPT_MESSAGE (2)");
+        assert!(ErrorCode::NONE.is_none() && ErrorCode::NOT_LEADER_OR_FOLLOWER.is_stale_metadata());
+    }
+
+    #[test]
+    fn a_code_of_a_newer_peer_survives() {
+        let unknown = ErrorCode::from(999);
+        assert_eq!((unknown.get(), unknown.name()), (999, None));
+        assert_eq!(unknown.to_string(), "unknown error code 999");
+        assert!(!unknown.is_retriable());
+    }
+}

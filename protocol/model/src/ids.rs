@@ -6,7 +6,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use compact_str::CompactString;
 
 macro_rules! number_id {
@@ -225,8 +226,8 @@ impl Uuid {
     pub const ZERO: Self = Self([0; 16]);
     /// Reserved: the id of `__cluster_metadata`, and of an unassigned directory (`AAAAAAAAAAAAAAAAAAAAAQ`).
     pub const ONE: Self = Self([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
-    /// Reserved ids end here: the first hundred numbers name no topic and no directory.
-    const RESERVED_END: u128 = 100;
+    /// The first hundred numbers name no directory, whichever of them Kafka may give a meaning.
+    const RESERVED_DIRECTORIES_END: u128 = 100;
 
     /// The identifier with these bytes.
     #[must_use]
@@ -240,15 +241,15 @@ impl Uuid {
         &self.0
     }
 
-    /// A random (version 4) identifier made of these bytes, or none where Kafka would draw again: reserved numbers
-    /// and texts that begin with a dash, which tools take for an option.
+    /// A random (version 4) identifier made of these bytes, or none where Kafka would draw again: a text that begins
+    /// with a dash, which tools take for an option. The version keeps it clear of the reserved numbers.
     #[must_use]
     pub fn from_random(mut bytes: [u8; 16]) -> Option<Self> {
         let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
         *version = (*version & 0x0f) | 0x40;
         *variant = (*variant & 0x3f) | 0x80;
         let id = Self(bytes);
-        (!id.is_reserved() && !id.to_string().starts_with('-')).then_some(id)
+        (!id.to_string().starts_with('-')).then_some(id)
     }
 
     /// Whether it is all zero.
@@ -257,16 +258,31 @@ impl Uuid {
         *self == Self::ZERO
     }
 
-    /// Whether it is one of the hundred lowest numbers, which name nothing that exists.
+    /// Whether it is one of the two that no topic is given when it is created.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
-        u128::from_be_bytes(self.0) < Self::RESERVED_END
+        *self == Self::ZERO || *self == Self::ONE
+    }
+
+    /// Whether it is one of the hundred that no log directory is given.
+    #[must_use]
+    pub fn is_reserved_for_directories(&self) -> bool {
+        u128::from_be_bytes(self.0) < Self::RESERVED_DIRECTORIES_END
     }
 }
 
+/// Writes no padding; reads, as Kafka does, with it and without, and whatever the last character's spare bits are.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &URL_SAFE,
+    GeneralPurposeConfig::new()
+        .with_encode_padding(false)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+        f.write_str(&BASE64.encode(self.0))
     }
 }
 
@@ -287,7 +303,41 @@ impl FromStr for Uuid {
     type Err = UuidError;
 
     fn from_str(text: &str) -> Result<Self, UuidError> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).ok().and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+        let bytes = BASE64.decode(text).ok().and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
         bytes.map(Self).ok_or_else(|| UuidError { text: text.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topic_names_are_checked_as_kafka_checks_them() {
+        for good in ["a", "orders.eu-1_x", "...", &"x".repeat(TOPIC_NAME_CHARS_MAX)] {
+            assert_eq!(TopicName::from(good).check(), Ok(()), "{good}");
+        }
+        let too_long = "x".repeat(TOPIC_NAME_CHARS_MAX + 1);
+        assert_eq!(TopicName::from(too_long).check(), Err(TopicNameError::TooLong { chars: 250 }));
+        assert_eq!(TopicName::from("").check(), Err(TopicNameError::Empty));
+        assert_eq!(TopicName::from("..").check(), Err(TopicNameError::Dots));
+        for (name, character) in [("a b", ' '), ("größe", 'ö'), ("a/b", '/')] {
+            assert_eq!(TopicName::from(name).check(), Err(TopicNameError::IllegalCharacter { character }));
+        }
+    }
+
+    #[test]
+    fn a_random_id_is_of_version_4_and_never_looks_like_an_option() {
+        let id = Uuid::from_random([0; 16]).expect("version and variant lift it above the reserved ones");
+        assert_eq!(id.as_bytes(), &[0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(Uuid::from_random([0xf8; 16]), None, "it would begin with a dash");
+    }
+
+    #[test]
+    fn two_ids_are_reserved_and_a_hundred_for_directories() {
+        assert!(Uuid::ZERO.is_reserved() && Uuid::ZERO.is_zero() && Uuid::ONE.is_reserved());
+        let number = |number: u128| Uuid::from_bytes(number.to_be_bytes());
+        assert!(!number(2).is_reserved() && number(99).is_reserved_for_directories());
+        assert!(!number(100).is_reserved_for_directories());
     }
 }

@@ -63,3 +63,17 @@ impl fmt::Display for Offset {
         self.0.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_on_offsets_stops_at_the_last_one() {
+        assert_eq!(Offset::new(7).next(), Offset::new(8));
+        assert_eq!(Offset::new(7).checked_add(-7), Some(Offset::ZERO));
+        assert_eq!(Offset::MAX.checked_add(1), None);
+        assert_eq!(Offset::new(10).distance_from(Offset::new(4)), 6);
+        assert_eq!(Offset::new(4).distance_from(Offset::new(10)), -6);
+    }
+}
