@@ -120,8 +120,9 @@ impl Client {
         let mut requests: BTreeMap<NodeId, ListOffsetsRequest> = BTreeMap::new();
         for partition in partitions {
             match metadata.leader(&partition.topic, partition.partition) {
-                Ok((leader, epoch)) => {
-                    add(requests.entry(leader).or_insert_with(request), partition, epoch, spec)
+                Ok(leader) => {
+                    let request = requests.entry(leader.node).or_insert_with(request);
+                    add(request, partition, leader.epoch, spec);
                 }
                 Err(code) => {
                     answers.insert(partition.clone(), Err(code));
