@@ -1,0 +1,63 @@
+//! Topics that Metadata is asked for and that do not exist, created in the background where both the broker and the
+//! client allow it. The client is told that they are unknown and asks again.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use ottla_cluster::{ControllerRequest, ControllerResponse};
+use ottla_model::TopicName;
+use ottla_protocol::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
+use parking_lot::Mutex;
+
+use crate::context::Broker;
+
+/// How long the controller may take, as the request says to it.
+const TIMEOUT_MS: i32 = 30_000;
+
+/// The topics that are being created, so that a client that asks again causes no second request.
+#[derive(Debug, Default)]
+pub(crate) struct AutoCreate {
+    under_way: Mutex<HashSet<TopicName>>,
+}
+
+impl AutoCreate {
+    /// Takes those that nobody creates yet; the caller creates them.
+    pub(crate) fn begin(&self, wanted: Vec<TopicName>) -> Vec<TopicName> {
+        let mut under_way = self.under_way.lock();
+        wanted.into_iter().filter(|name| under_way.insert(name.clone())).collect()
+    }
+
+    fn end(&self, names: &[TopicName]) {
+        let mut under_way = self.under_way.lock();
+        for name in names {
+            under_way.remove(name);
+        }
+    }
+}
+
+/// Creates topics with the broker's defaults, and forgets that it does once they can be seen. Dropped before its end,
+/// it leaves them counted as under way, so it runs as a task of its own.
+pub(crate) async fn create(broker: Arc<Broker>, names: Vec<TopicName>) {
+    let topics = names
+        .iter()
+        .map(|name| CreatableTopic {
+            name: name.clone(),
+            num_partitions: -1,
+            replication_factor: -1,
+            ..CreatableTopic::default()
+        })
+        .collect();
+    let request = CreateTopicsRequest { topics, timeout_ms: TIMEOUT_MS, ..CreateTopicsRequest::default() };
+    match broker.controller.call(ControllerRequest::CreateTopics(request)).await {
+        Ok(reply) => {
+            broker.image.wait_for(reply.offset).await;
+            if let ControllerResponse::CreateTopics(response) = reply.response {
+                for topic in response.topics.iter().filter(|topic| !topic.error_code.is_none()) {
+                    tracing::warn!(topic = %topic.name, code = %topic.error_code, "a topic was not auto-created");
+                }
+            }
+        }
+        Err(error) => tracing::warn!(%error, "no topic was auto-created"),
+    }
+    broker.auto_create.end(&names);
+}

@@ -1,0 +1,188 @@
+//! The running broker as its threads share it: who it is, what it stores, whom it asks. Opens nothing by itself save
+//! what it is handed, and knows neither sockets nor command lines (`run.rs`).
+//!
+//! Life: [`Broker::open`] (loads the logs, applies the first image) → one [`Reactor`](crate::Reactor) a reactor thread,
+//! and [`Broker::apply`] for each further image → [`Broker::close`].
+//!
+//! Lock order: a log's own lock, then a partition's positions; queues and ready lists are locked with neither held.
+
+use std::sync::{Arc, Weak};
+
+use compact_str::CompactString;
+use ottla_cluster::{AppliedImage, BrokerImage, ControllerLink, MetadataImage};
+use ottla_model::{Clock, NodeId, Uuid};
+use ottla_network::BlockingPool;
+use ottla_storage::{LogDir, LogDirError};
+use parking_lot::Mutex;
+
+use crate::auto_create::AutoCreate;
+use crate::background::Background;
+use crate::config::BrokerConfig;
+use crate::flusher::{Flusher, FlusherPace};
+use crate::log_dirs::LogDirs;
+use crate::partition::waiters::ReadyLists;
+use crate::partition_map::PartitionMap;
+use crate::producer_ids::ProducerIds;
+use crate::reconcile;
+
+/// What a broker is made of.
+pub struct BrokerParts {
+    /// The settings, parsed once.
+    pub config: Arc<BrokerConfig>,
+    /// `cluster.id`.
+    pub cluster_id: CompactString,
+    /// `node.id`.
+    pub node_id: NodeId,
+    /// The log directories, open, locked and not yet loaded, each with its `directory.id`.
+    pub log_dirs: Vec<(Arc<LogDir>, Option<Uuid>)>,
+    /// The way to the controller.
+    pub controller: Arc<dyn ControllerLink>,
+    /// Where cold reads go that may wait for a disk.
+    pub pool: BlockingPool,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// How many reactors will serve.
+    pub reactors: usize,
+}
+
+/// A running broker.
+pub struct Broker {
+    pub(crate) config: Arc<BrokerConfig>,
+    pub(crate) cluster_id: CompactString,
+    pub(crate) node_id: NodeId,
+    pub(crate) image: AppliedImage,
+    pub(crate) partitions: PartitionMap,
+    pub(crate) log_dirs: LogDirs,
+    pub(crate) ready: ReadyLists,
+    pub(crate) controller: Arc<dyn ControllerLink>,
+    pub(crate) producer_ids: ProducerIds,
+    pub(crate) auto_create: AutoCreate,
+    pub(crate) background: Background,
+    pub(crate) pool: BlockingPool,
+    pub(crate) clock: Arc<dyn Clock>,
+    threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
+}
+
+/// Why a broker cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A log directory cannot be loaded.
+    #[error(transparent)]
+    LogDir(#[from] LogDirError),
+    /// The system gives no thread.
+    #[error("cannot start thread {thread}: {source}")]
+    Thread {
+        /// Its name.
+        thread: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl Broker {
+    /// Opens every log, makes the partitions those of `image`, publishes it, and starts the threads that flush and
+    /// clean up. Waits for disks.
+    ///
+    /// # Errors
+    /// When a log directory cannot be loaded. A single log that cannot be opened is none: its partition is offline.
+    pub fn open(parts: BrokerParts, image: Arc<MetadataImage>) -> Result<Arc<Self>, OpenError> {
+        let broker = Arc::new(Self {
+            producer_ids: ProducerIds::new(parts.node_id, Arc::clone(&parts.controller)),
+            config: parts.config,
+            cluster_id: parts.cluster_id,
+            node_id: parts.node_id,
+            image: AppliedImage::new(),
+            partitions: PartitionMap::new(),
+            log_dirs: LogDirs::new(parts.log_dirs),
+            ready: ReadyLists::new(parts.reactors),
+            controller: parts.controller,
+            auto_create: AutoCreate::default(),
+            background: Background::default(),
+            pool: parts.pool,
+            clock: parts.clock,
+            threads: Mutex::default(),
+        });
+        reconcile::open_all(&broker, &image)?;
+        broker.image.publish(image);
+        broker.start_threads()?;
+        Ok(broker)
+    }
+
+    /// Takes over a newer image: first its changes to partitions, then it is published. Waits for disks; one caller at
+    /// a time.
+    pub fn apply(&self, image: Arc<MetadataImage>) {
+        let delta = self.image.delta_to(&image);
+        reconcile::apply(self, &image, &delta);
+        self.image.publish(image);
+    }
+
+    /// The image in force.
+    #[must_use]
+    pub fn image(&self) -> Arc<MetadataImage> {
+        self.image.load()
+    }
+
+    /// Ends in good order: everything durable, checkpoints and clean-shutdown markers written. Nobody is served any
+    /// more when it is called. Waits for disks.
+    ///
+    /// # Errors
+    /// The first directory that could not be closed in good order; the others are closed all the same.
+    pub fn close(&self) -> Result<(), LogDirError> {
+        self.background.stop();
+        for held in self.log_dirs.iter() {
+            held.queue.stop();
+        }
+        for thread in self.threads.lock().drain(..) {
+            // A flusher that panicked has said so; closing the logs flushes what it left.
+            let _ = thread.join();
+        }
+        let broker_epoch = self.own_registration().map_or(-1, |registration| registration.epoch);
+        let now_ms = self.clock.now_ms();
+        let mut first_error = Ok(());
+        for held in self.log_dirs.iter() {
+            let marks = self.partitions.high_watermarks(&held.dir);
+            let closed = held.dir.close(broker_epoch, now_ms);
+            let closed = closed.and_then(|()| held.dir.checkpoint_high_watermarks(&marks));
+            first_error = first_error.and(closed);
+        }
+        first_error
+    }
+
+    /// How the metadata knows this broker.
+    pub(crate) fn own_registration(&self) -> Option<Arc<BrokerImage>> {
+        self.image.peek().broker(self.node_id).cloned()
+    }
+
+    fn start_threads(self: &Arc<Self>) -> Result<(), OpenError> {
+        let pace = FlusherPace {
+            recovery_point_every: self.config.storage.recovery_point_interval,
+            high_watermark_every: self.config.storage.high_watermark_interval,
+        };
+        for (number, held) in self.log_dirs.iter().enumerate() {
+            let broker: Weak<Self> = Arc::downgrade(self);
+            let dir = Arc::clone(&held.dir);
+            let partitions = Box::new(move || match broker.upgrade() {
+                Some(broker) => broker.partitions.in_directory(&dir),
+                None => Vec::new(),
+            });
+            let flusher = Flusher::new(
+                Arc::clone(&held.queue),
+                Arc::clone(&held.dir),
+                Arc::clone(&self.clock),
+                pace,
+                partitions,
+            );
+            self.start_thread(format!("ottla-flush-{number}"), move || flusher.run())?;
+        }
+        let broker = Arc::downgrade(self);
+        let background = self.background.clone();
+        self.start_thread("ottla-background".to_owned(), move || background.run(&broker))
+    }
+
+    fn start_thread(&self, name: String, body: impl FnOnce() + Send + 'static) -> Result<(), OpenError> {
+        let started = std::thread::Builder::new().name(name.clone()).spawn(body);
+        let handle = started.map_err(|source| OpenError::Thread { thread: name, source })?;
+        self.threads.lock().push(handle);
+        Ok(())
+    }
+}

@@ -1,0 +1,214 @@
+//! From a frame to the handler of its API, and what each handler is given. One instance serves the connections of one
+//! reactor and stays on its thread.
+//!
+//! An unknown key, an unserved version, a request that does not parse: the connection is closed without an answer, as
+//! Kafka does. ApiVersions alone is answered in a version that is not served, so that a client can find one that is.
+
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use compact_str::CompactString;
+use ottla_cluster::{ControllerRequest, ControllerResponse};
+use ottla_model::ErrorCode;
+use ottla_network::{ConnectionInfo, Outcome, ReactorContext, Reply};
+use ottla_protocol::api::{ApiKey, Request};
+use ottla_protocol::header::{RequestFrame, RequestFrameError};
+use ottla_protocol::messages::api_versions::ApiVersion;
+use ottla_protocol::{DecodeError, VersionRange};
+
+use crate::connection_state::ConnectionState;
+use crate::context::Broker;
+use crate::delayed::waits::Waits;
+use crate::handlers::{
+    api_versions, create_topics, delete_topics, describe_cluster, describe_configs, describe_topic_partitions,
+    fetch, init_producer_id, list_offsets, metadata, offset_for_leader_epoch, produce,
+};
+use crate::reply::ReplyTo;
+
+/// An API that this broker serves, and in which versions.
+#[derive(Debug, Clone, Copy)]
+pub struct Served {
+    /// Which.
+    pub api: ApiKey,
+    /// The versions whose semantics are there.
+    pub versions: VersionRange,
+}
+
+/// Everything that is served, in the order in which ApiVersions lists it.
+pub const SERVED: &[Served] = &[
+    Served::all(ApiKey::Produce),
+    Served::all(ApiKey::Fetch),
+    Served::all(ApiKey::ListOffsets),
+    Served::all(ApiKey::Metadata),
+    Served::all(ApiKey::ApiVersions),
+    Served::all(ApiKey::CreateTopics),
+    Served::all(ApiKey::DeleteTopics),
+    Served::all(ApiKey::InitProducerId),
+    Served::all(ApiKey::OffsetForLeaderEpoch),
+    Served::all(ApiKey::DescribeConfigs),
+    Served::all(ApiKey::DescribeCluster),
+    Served::all(ApiKey::DescribeTopicPartitions),
+];
+
+impl Served {
+    const fn all(api: ApiKey) -> Self {
+        Self { api, versions: api.api().versions }
+    }
+
+    /// As ApiVersions names it.
+    pub(crate) fn advertised(&self) -> ApiVersion {
+        let VersionRange { first, last } = self.api.api().advertised(self.versions);
+        ApiVersion { api_key: self.api.number(), min_version: first, max_version: last }
+    }
+}
+
+/// The broker's side of one reactor's connections.
+pub struct Service {
+    broker: Arc<Broker>,
+    waits: Rc<Waits>,
+}
+
+/// What a handler is given beside its request.
+pub(crate) struct Call<'a> {
+    pub(crate) connection: &'a mut ConnectionState,
+    pub(crate) client_id: Option<CompactString>,
+    service: &'a Service,
+    to: ReplyTo,
+}
+
+impl Service {
+    /// The service of one reactor. To be called on the reactor's thread.
+    ///
+    /// # Panics
+    /// If there are more reactors than the broker was opened for.
+    #[must_use]
+    pub fn new(broker: Arc<Broker>, reactor: &ReactorContext) -> Self {
+        let ready = broker.ready.of(reactor.index()).expect("the broker knows how many reactors there are");
+        let waits = Waits::new(reactor.index(), ready);
+        reactor.spawn_local(Rc::clone(&waits).drive());
+        Self { broker, waits }
+    }
+
+    async fn answer(&self, connection: &mut ConnectionState, frame: RequestFrame) -> Result<Outcome, DecodeError> {
+        let to = ReplyTo::request(&frame);
+        let mut call = Call { connection, client_id: frame.client_id.clone(), service: self, to };
+        let call = &mut call;
+        Ok(match frame.api {
+            ApiKey::Produce => produce::handle(call, body(frame)?),
+            ApiKey::Fetch => fetch::handle(call, body(frame)?),
+            ApiKey::ListOffsets => list_offsets::handle(call, body(frame)?),
+            ApiKey::Metadata => metadata::handle(call, body(frame)?),
+            ApiKey::ApiVersions => api_versions::handle(call, body(frame)?),
+            ApiKey::CreateTopics => create_topics::handle(call, body(frame)?).await,
+            ApiKey::DeleteTopics => delete_topics::handle(call, body(frame)?).await,
+            ApiKey::InitProducerId => init_producer_id::handle(call, body(frame)?).await,
+            ApiKey::OffsetForLeaderEpoch => offset_for_leader_epoch::handle(call, body(frame)?),
+            ApiKey::DescribeConfigs => describe_configs::handle(call, body(frame)?),
+            ApiKey::DescribeCluster => describe_cluster::handle(call, body(frame)?),
+            ApiKey::DescribeTopicPartitions => describe_topic_partitions::handle(call, body(frame)?),
+            // Controllers serve these; the version gate lets none through.
+            ApiKey::BrokerRegistration | ApiKey::AllocateProducerIds => Reply::close().into(),
+        })
+    }
+}
+
+impl ottla_network::Service for Service {
+    type Connection = ConnectionState;
+
+    fn connect(&self, info: &ConnectionInfo) -> ConnectionState {
+        ConnectionState::new(info)
+    }
+
+    async fn dispatch(&self, connection: &mut ConnectionState, frame: Bytes) -> Outcome {
+        let frame = match RequestFrame::parse(frame, served_versions) {
+            Ok(frame) => frame,
+            Err(RequestFrameError::UnsupportedVersion { api: ApiKey::ApiVersions, correlation_id, .. }) => {
+                return api_versions::unsupported_version(correlation_id);
+            }
+            Err(error) => {
+                tracing::debug!(connection = %connection.describe(), %error, "connection closed");
+                return Reply::close().into();
+            }
+        };
+        connection.last_api = Some(frame.api);
+        match self.answer(connection, frame).await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                tracing::debug!(connection = %connection.describe(), %error, "connection closed");
+                Reply::close().into()
+            }
+        }
+    }
+
+    fn describe(&self, connection: &ConnectionState) -> String {
+        connection.describe()
+    }
+
+    fn drain(&self) {
+        self.waits.expire_all();
+    }
+}
+
+fn served_versions(api: ApiKey) -> Option<VersionRange> {
+    SERVED.iter().find(|served| served.api == api).map(|served| served.versions)
+}
+
+/// Reads the body and lets go of the frame: what the request holds of it, it holds itself.
+fn body<R: Request>(frame: RequestFrame) -> Result<R, DecodeError> {
+    frame.decode()
+}
+
+impl Call<'_> {
+    pub(crate) fn broker(&self) -> &Broker {
+        &self.service.broker
+    }
+
+    pub(crate) fn broker_arc(&self) -> Arc<Broker> {
+        Arc::clone(&self.service.broker)
+    }
+
+    /// The wait table of this reactor.
+    pub(crate) fn waits(&self) -> Rc<Waits> {
+        Rc::clone(&self.service.waits)
+    }
+
+    pub(crate) const fn version(&self) -> i16 {
+        self.to.version
+    }
+
+    /// For an answer that is made later.
+    pub(crate) const fn reply_to(&self) -> ReplyTo {
+        self.to
+    }
+
+    /// The answer, now.
+    pub(crate) fn reply<M: ottla_protocol::Message>(&self, response: &M) -> Outcome {
+        self.to.reply(response).into()
+    }
+
+    /// Runs a task that outlives the request.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        drop(tokio::task::spawn_local(task));
+    }
+
+    /// Asks the controller, and waits until this broker has applied what the answer rests on. Dropping the future
+    /// does not take the request back.
+    ///
+    /// # Errors
+    /// The code for the whole request when there is no controller to ask.
+    pub(crate) async fn ask_controller(&self, request: ControllerRequest) -> Result<ControllerResponse, ErrorCode> {
+        let broker = self.broker();
+        match broker.controller.call(request).await {
+            Ok(reply) => {
+                broker.image.wait_for(reply.offset).await;
+                Ok(reply.response)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a request could not be brought to the controller");
+                Err(ErrorCode::NOT_CONTROLLER)
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! One thread a log directory that makes records durable: at once where a topic asks for it (all who wait share one
+//! fsync), and every minute or 64 MiB for all others, so that a recovery is bounded. It also writes the directory's
+//! checkpoint files. No fsync happens anywhere else while the broker serves.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ottla_model::{Clock, Offset};
+use ottla_storage::{LogDir, TopicPartition};
+use parking_lot::{Condvar, Mutex};
+
+use crate::partition::Partition;
+use crate::partition::waiters::PartitionKey;
+
+/// The shortest and the longest time between two looks at `flush.ms`.
+const FLUSH_LOOK_MIN: Duration = Duration::from_millis(10);
+const FLUSH_LOOK_MAX: Duration = Duration::from_secs(1);
+/// The shortest time between two checkpoints of recovery points that much writing causes.
+const CHECKPOINT_PAUSE: Duration = Duration::from_secs(1);
+
+/// What one flusher is asked for. Filled by reactors, emptied by its thread; its lock is held for a moment only.
+#[derive(Default)]
+pub(crate) struct FlushQueue {
+    pending: Mutex<Pending>,
+    work: Condvar,
+}
+
+#[derive(Default)]
+struct Pending {
+    /// To be flushed now, each up to the furthest offset that was asked for.
+    requested: HashMap<PartitionKey, (Arc<Partition>, Offset)>,
+    /// Newly on the list of those with unflushed records.
+    dirty: Vec<Arc<Partition>>,
+    stopping: bool,
+}
+
+impl FlushQueue {
+    /// Asks for everything below `end` to be made durable now.
+    pub(crate) fn request(&self, partition: &Arc<Partition>, end: Offset) {
+        let mut pending = self.pending.lock();
+        let entry = pending.requested.entry(partition.key()).or_insert_with(|| (Arc::clone(partition), end));
+        entry.1 = entry.1.max(end);
+        drop(pending);
+        self.work.notify_one();
+    }
+
+    /// The partition has records that are not flushed. It asks once until it is told that it is clean.
+    pub(crate) fn note_dirty(&self, partition: &Arc<Partition>) {
+        self.pending.lock().dirty.push(Arc::clone(partition));
+        self.work.notify_one();
+    }
+
+    /// The thread ends after what it is at; closing the logs makes durable whatever is left.
+    pub(crate) fn stop(&self) {
+        self.pending.lock().stopping = true;
+        self.work.notify_one();
+    }
+
+    /// Waits for work or for `until`; returns what there is.
+    fn take(&self, until: Option<Instant>) -> Pending {
+        let mut pending = self.pending.lock();
+        while pending.requested.is_empty() && pending.dirty.is_empty() && !pending.stopping {
+            match until {
+                Some(until) if self.work.wait_until(&mut pending, until).timed_out() => break,
+                Some(_) => {}
+                None => self.work.wait(&mut pending),
+            }
+        }
+        let stopping = pending.stopping;
+        let taken = std::mem::take(&mut *pending);
+        pending.stopping = stopping;
+        taken
+    }
+}
+
+/// How often a flusher does what nobody waits for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlusherPace {
+    /// `log.flush.offset.checkpoint.interval.ms`.
+    pub(crate) recovery_point_every: Duration,
+    /// `replica.high.watermark.checkpoint.interval.ms`.
+    pub(crate) high_watermark_every: Duration,
+}
+
+/// A flusher's own state.
+pub(crate) struct Flusher {
+    queue: Arc<FlushQueue>,
+    directory: Arc<LogDir>,
+    clock: Arc<dyn Clock>,
+    pace: FlusherPace,
+    /// All partitions of the directory, for the checkpoint that lists them all.
+    partitions: Box<dyn Fn() -> Vec<Arc<Partition>> + Send>,
+    dirty: HashMap<PartitionKey, Arc<Partition>>,
+    /// As they were last written.
+    high_watermarks: Vec<(TopicPartition, Offset)>,
+    /// When something is due; none while nothing has changed since it was last done.
+    recovery_points_due: Option<Instant>,
+    checkpoint_due: Option<Instant>,
+    high_watermarks_due: Option<Instant>,
+    flush_look_due: Option<Instant>,
+    failure_told: bool,
+}
+
+impl Flusher {
+    pub(crate) fn new(
+        queue: Arc<FlushQueue>,
+        directory: Arc<LogDir>,
+        clock: Arc<dyn Clock>,
+        pace: FlusherPace,
+        partitions: Box<dyn Fn() -> Vec<Arc<Partition>> + Send>,
+    ) -> Self {
+        Self {
+            queue,
+            directory,
+            clock,
+            pace,
+            partitions,
+            dirty: HashMap::new(),
+            high_watermarks: Vec::new(),
+            recovery_points_due: None,
+            checkpoint_due: None,
+            high_watermarks_due: None,
+            flush_look_due: None,
+            failure_told: false,
+        }
+    }
+
+    /// Works until the queue is stopped.
+    pub(crate) fn run(mut self) {
+        loop {
+            let due =
+                [self.recovery_points_due, self.checkpoint_due, self.high_watermarks_due, self.flush_look_due];
+            let pending = self.queue.take(due.into_iter().flatten().min());
+            if pending.stopping {
+                return;
+            }
+            for partition in pending.dirty {
+                self.dirty.insert(partition.key(), partition);
+            }
+            for (partition, end) in pending.requested.into_values() {
+                self.flush(&partition, end);
+            }
+            self.look_at_time(Instant::now());
+        }
+    }
+
+    fn look_at_time(&mut self, now: Instant) {
+        if self.directory.failure().is_some() {
+            self.give_up();
+            return;
+        }
+        if self.flush_look_due.is_some_and(|due| due <= now) {
+            self.flush_aged();
+        }
+        if self.recovery_points_due.is_some_and(|due| due <= now) {
+            self.move_recovery_points();
+        }
+        if self.checkpoint_due.is_some_and(|due| due <= now) {
+            self.checkpoint();
+        }
+        if self.high_watermarks_due.is_some_and(|due| due <= now) {
+            self.checkpoint_high_watermarks();
+        }
+        self.schedule(now);
+    }
+
+    fn schedule(&mut self, now: Instant) {
+        if self.dirty.is_empty() {
+            self.flush_look_due = None;
+            return;
+        }
+        self.recovery_points_due.get_or_insert(now + self.pace.recovery_point_every);
+        self.high_watermarks_due.get_or_insert(now + self.pace.high_watermark_every);
+        let shortest = self.dirty.values().filter_map(|partition| partition.settings().flush_interval).min();
+        if let Some(interval) = shortest {
+            self.flush_look_due.get_or_insert(now + interval.clamp(FLUSH_LOOK_MIN, FLUSH_LOOK_MAX));
+        }
+    }
+
+    /// Flushes one partition and tells who waits. A failure ends writing to the whole directory.
+    fn flush(&mut self, partition: &Arc<Partition>, end: Offset) {
+        match partition.log().flush_up_to(end, self.clock.now_ms()) {
+            Ok(recovery_point) => {
+                if partition.flushed(recovery_point) {
+                    self.checkpoint_due.get_or_insert(Instant::now() + CHECKPOINT_PAUSE);
+                }
+            }
+            Err(error) => {
+                tracing::error!(partition = %partition.name(), %error, "flush failed");
+                partition.waiters().moved(partition.key());
+            }
+        }
+    }
+
+    fn flush_aged(&mut self) {
+        self.flush_look_due = None;
+        let now_ms = self.clock.now_ms();
+        let aged: Vec<_> = self.dirty.values().filter(|partition| partition.log().flush_due(now_ms)).cloned().collect();
+        for partition in aged {
+            self.flush(&partition, partition.positions().log_end);
+        }
+    }
+
+    fn move_recovery_points(&mut self) {
+        self.recovery_points_due = None;
+        for partition in std::mem::take(&mut self.dirty).into_values() {
+            // Clean before the flush: what is appended from now on puts the partition on the list again.
+            partition.set_clean();
+            self.flush(&partition, partition.positions().log_end);
+        }
+        self.checkpoint();
+    }
+
+    fn checkpoint(&mut self) {
+        self.checkpoint_due = None;
+        if let Err(error) = self.directory.checkpoint() {
+            tracing::error!(directory = %self.directory.path().display(), %error, "recovery points not written");
+        }
+    }
+
+    fn checkpoint_high_watermarks(&mut self) {
+        self.high_watermarks_due = None;
+        let marks: Vec<(TopicPartition, Offset)> = (self.partitions)()
+            .iter()
+            .map(|partition| (partition.name().clone(), partition.positions().high_watermark))
+            .collect();
+        if marks == self.high_watermarks {
+            return;
+        }
+        match self.directory.checkpoint_high_watermarks(&marks) {
+            Ok(()) => self.high_watermarks = marks,
+            Err(error) => {
+                tracing::error!(directory = %self.directory.path().display(), %error, "high watermarks not written");
+            }
+        }
+    }
+
+    /// The directory takes no more writes: whoever waits for one learns of it, and nothing is due any more.
+    fn give_up(&mut self) {
+        self.dirty.clear();
+        self.recovery_points_due = None;
+        self.checkpoint_due = None;
+        self.high_watermarks_due = None;
+        self.flush_look_due = None;
+        if std::mem::replace(&mut self.failure_told, true) {
+            return;
+        }
+        for partition in (self.partitions)() {
+            partition.waiters().moved(partition.key());
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! DescribeConfigs: what the configuration tables say of topics and of this broker. Picks keys and shapes answers; the
+//! values, their sources and synonyms are `config/describe.rs`'s.
+
+use compact_str::{CompactString, ToCompactString, format_compact};
+use ottla_cluster::{ConfigResource, MetadataImage};
+use ottla_model::{ErrorCode, TopicName};
+use ottla_network::Outcome;
+use ottla_protocol::messages::describe_configs::{
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResponse,
+    DescribeConfigsResult, DescribeConfigsSynonym,
+};
+
+use crate::config::{self, DescribedConfig, DynamicConfigs};
+use crate::context::Broker;
+use crate::dispatch::Call;
+
+/// What is told of each key.
+#[derive(Debug, Clone, Copy)]
+struct Detail {
+    synonyms: bool,
+    documentation: bool,
+}
+
+type Refusal = (ErrorCode, CompactString);
+
+pub(crate) fn handle(call: &mut Call<'_>, request: DescribeConfigsRequest) -> Outcome {
+    let detail = Detail { synonyms: request.include_synonyms, documentation: request.include_documentation };
+    let image = call.broker().image.load();
+    let describe = |resource: DescribeConfigsResource| {
+        let described = describe(call.broker(), &image, &resource);
+        let result = DescribeConfigsResult {
+            error_message: None,
+            resource_type: resource.resource_type,
+            resource_name: resource.resource_name,
+            ..DescribeConfigsResult::default()
+        };
+        match described {
+            Ok(configs) => {
+                let wanted = |config: &DescribedConfig| match &resource.configuration_keys {
+                    Some(keys) if !keys.is_empty() => keys.iter().any(|key| key == config.name),
+                    _ => true,
+                };
+                let configs = configs.into_iter().filter(wanted).map(|config| shown(config, detail)).collect();
+                DescribeConfigsResult { configs, ..result }
+            }
+            Err((error_code, message)) => {
+                DescribeConfigsResult { error_code, error_message: Some(message), ..result }
+            }
+        }
+    };
+    let results = request.resources.into_iter().map(describe).collect();
+    call.reply(&DescribeConfigsResponse { results, ..DescribeConfigsResponse::default() })
+}
+
+fn describe(
+    broker: &Broker,
+    image: &MetadataImage,
+    resource: &DescribeConfigsResource,
+) -> Result<Vec<DescribedConfig>, Refusal> {
+    match resource.resource_type {
+        ConfigResource::TOPIC => describe_topic(broker, image, &TopicName::new(resource.resource_name.clone())),
+        ConfigResource::BROKER => describe_broker(broker, image, &resource.resource_name),
+        kind => Err((ErrorCode::INVALID_REQUEST, format_compact!("Unsupported resource type: {kind}"))),
+    }
+}
+
+fn describe_topic(broker: &Broker, image: &MetadataImage, topic: &TopicName) -> Result<Vec<DescribedConfig>, Refusal> {
+    topic
+        .check()
+        .map_err(|rule| (ErrorCode::INVALID_TOPIC_EXCEPTION, format_compact!("Topic name is invalid: {rule}")))?;
+    if image.topic(topic.as_str()).is_none() {
+        let message = format_compact!("The topic '{topic}' does not exist.");
+        return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message));
+    }
+    let own = image.configs(&ConfigResource::topic(topic)).map(AsRef::as_ref);
+    Ok(with_dynamic(broker, image, |dynamic| config::describe_topic(&broker.config, dynamic, own)))
+}
+
+fn describe_broker(broker: &Broker, image: &MetadataImage, name: &str) -> Result<Vec<DescribedConfig>, Refusal> {
+    if name.is_empty() {
+        return Ok(with_dynamic(broker, image, |dynamic| config::describe_cluster(dynamic)));
+    }
+    match name.parse::<i32>() {
+        Ok(id) if id == broker.node_id.get() => {
+            Ok(with_dynamic(broker, image, |dynamic| config::describe_broker(&broker.config, dynamic)))
+        }
+        Ok(id) => Err((
+            ErrorCode::INVALID_REQUEST,
+            format_compact!("Unexpected broker id, expected {} or empty string, but received {id}", broker.node_id),
+        )),
+        Err(_) => Err((ErrorCode::INVALID_REQUEST, format_compact!("Broker id must be an integer, but it is: {name}"))),
+    }
+}
+
+fn with_dynamic<T>(broker: &Broker, image: &MetadataImage, use_them: impl FnOnce(DynamicConfigs<'_>) -> T) -> T {
+    let node = image.configs(&ConfigResource::broker(broker.node_id)).map(AsRef::as_ref);
+    let cluster = image.configs(&ConfigResource::default_broker()).map(AsRef::as_ref);
+    use_them(DynamicConfigs { node, cluster })
+}
+
+fn shown(config: DescribedConfig, detail: Detail) -> DescribeConfigsResourceResult {
+    let synonym = |synonym: config::DescribedSynonym| DescribeConfigsSynonym {
+        name: CompactString::const_new(synonym.name),
+        value: synonym.value.map(CompactString::from),
+        source: synonym.source as i8,
+    };
+    DescribeConfigsResourceResult {
+        name: CompactString::const_new(config.name),
+        value: config.value.map(CompactString::from),
+        read_only: config.read_only,
+        config_source: config.source as i8,
+        is_sensitive: config.sensitive,
+        synonyms: match detail.synonyms {
+            true => config.synonyms.into_iter().map(synonym).collect(),
+            false => Vec::new(),
+        },
+        config_type: config.config_type,
+        documentation: detail.documentation.then(|| config.documentation.to_compact_string()),
+    }
+}

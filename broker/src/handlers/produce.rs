@@ -1,0 +1,324 @@
+//! Produce: each batch is checked and appended in the order of the request, before the connection's next request is
+//! looked at; the answer may wait for a flush or for replicas.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use compact_str::{CompactString, ToCompactString};
+use ottla_model::batch::{BatchHeader, BatchRejection, check_batch, check_framing};
+use ottla_model::compression::Codec;
+use ottla_model::{ErrorCode, Offset, PartitionIndex, TopicName};
+use ottla_network::{Outcome, Reply};
+use ottla_protocol::messages::produce::{
+    BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceData, PartitionProduceResponse,
+    ProduceRequest, ProduceResponse, TopicProduceData, TopicProduceResponse,
+};
+use ottla_storage::AppendInfo;
+
+use super::shared;
+use crate::context::Broker;
+use crate::delayed::produce::{self, Unacknowledged};
+use crate::dispatch::Call;
+use crate::error_map;
+use crate::partition::PartitionError;
+use crate::partition::append::Acks;
+use crate::partition_map::HeldTopic;
+
+/// The first version that may carry zstd.
+const ZSTD_SINCE: i16 = 7;
+/// The first version that answers with hints where the leader is.
+const LEADER_HINTS_SINCE: i16 = 10;
+/// The first version that names topics by their id.
+const TOPIC_IDS_SINCE: i16 = 13;
+/// Who may write to internal topics with a plain produce.
+const ADMIN_CLIENT: &str = "__admin_client";
+
+pub(crate) fn handle(call: &mut Call<'_>, request: ProduceRequest) -> Outcome {
+    let acks = acks(request.acks);
+    if request.transactional_id.is_none() && request.topic_data.iter().any(has_transactional_batch) {
+        return finish(call, acks, refuse_all(request, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED));
+    }
+    let timeout = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or(0));
+    let broker = call.broker();
+    let mut append = Append {
+        broker,
+        version: call.version(),
+        acks,
+        internal_allowed: call.client_id.as_deref() == Some(ADMIN_CLIENT),
+        now_ms: broker.clock.now_ms(),
+        unacknowledged: Vec::new(),
+        places: Vec::new(),
+    };
+    let topics = request.topic_data.into_iter().enumerate();
+    let responses: Vec<_> = topics.map(|(place, topic)| append.topic(place, topic)).collect();
+    let Append { unacknowledged, places, .. } = append;
+    let response = ProduceResponse { responses, ..ProduceResponse::default() };
+    if unacknowledged.is_empty() || acks == Some(Acks::None) {
+        return finish(call, acks, response);
+    }
+    wait(call, response, unacknowledged, places, timeout)
+}
+
+fn acks(acks: i16) -> Option<Acks> {
+    match acks {
+        -1 => Some(Acks::InSync),
+        0 => Some(Acks::None),
+        1 => Some(Acks::Leader),
+        _ => None,
+    }
+}
+
+/// Answers once every batch is acknowledged. `places` says where each one's answer stands.
+fn wait(
+    call: &Call<'_>,
+    mut response: ProduceResponse,
+    unacknowledged: Vec<Unacknowledged>,
+    places: Vec<(usize, usize)>,
+    timeout: Duration,
+) -> Outcome {
+    let (to, waits) = (call.reply_to(), call.waits());
+    Outcome::later(async move {
+        let codes = produce::wait(waits, unacknowledged, timeout).await;
+        for ((topic, partition), code) in places.into_iter().zip(codes).filter(|(_, code)| !code.is_none()) {
+            let topic = response.responses.get_mut(topic);
+            if let Some(answer) = topic.and_then(|topic| topic.partition_responses.get_mut(partition)) {
+                *answer = PartitionProduceResponse { index: answer.index, ..failed(answer.index, code) };
+            }
+        }
+        to.reply(&response)
+    })
+}
+
+/// The answer; without acknowledgements none, and a closed connection is all that tells of an error.
+fn finish(call: &Call<'_>, acks: Option<Acks>, mut response: ProduceResponse) -> Outcome {
+    if acks != Some(Acks::None) {
+        add_leader_hints(call, &mut response);
+        return call.reply(&response);
+    }
+    let codes = response.responses.iter().flat_map(|topic| &topic.partition_responses);
+    let error = codes.map(|partition| partition.error_code).find(|code| !code.is_none());
+    match error {
+        None => Reply::nothing().into(),
+        Some(code) => {
+            tracing::debug!(connection = %call.connection.describe(), %code, "produce without acks failed: closed");
+            Reply::close().into()
+        }
+    }
+}
+
+/// The walk over a request's partitions.
+struct Append<'a> {
+    broker: &'a Broker,
+    version: i16,
+    acks: Option<Acks>,
+    internal_allowed: bool,
+    now_ms: i64,
+    unacknowledged: Vec<Unacknowledged>,
+    /// Topic and partition of each of them, by their places in the response.
+    places: Vec<(usize, usize)>,
+}
+
+/// Why a batch was not appended, as the answer tells it.
+struct Refusal {
+    code: ErrorCode,
+    log_start: Offset,
+    message: Option<CompactString>,
+    record_errors: Vec<BatchIndexAndErrorMessage>,
+}
+
+impl Append<'_> {
+    fn topic(&mut self, place: usize, topic: TopicProduceData) -> TopicProduceResponse {
+        let TopicProduceData { name, topic_id, partition_data } = topic;
+        let by_id = self.version >= TOPIC_IDS_SINCE;
+        let partitions = &self.broker.partitions;
+        let held = if by_id { partitions.topic_by_id(&topic_id) } else { partitions.topic(&name) };
+        let unknown = self.unknown_topic(by_id, &topic_id, &name);
+        let mut partition_responses = Vec::with_capacity(partition_data.len());
+        for data in partition_data {
+            let at = (place, partition_responses.len());
+            let index = data.index;
+            let appended = match &held {
+                Some(held) => self.partition(at, held, data),
+                None => Err(unknown(index).into()),
+            };
+            partition_responses.push(match appended {
+                Ok(info) => succeeded(index, &info),
+                Err(refusal) => refused(index, refusal),
+            });
+        }
+        TopicProduceResponse { name, topic_id, partition_responses }
+    }
+
+    /// The code for a partition of a topic of which nothing is held here.
+    fn unknown_topic(
+        &self,
+        by_id: bool,
+        id: &ottla_model::Uuid,
+        name: &TopicName,
+    ) -> impl Fn(PartitionIndex) -> ErrorCode + use<'_> {
+        let broker = self.broker;
+        let name = match by_id {
+            true => broker.image.peek().topic_by_id(id).map(|topic| topic.name.clone()),
+            false => Some(name.clone()),
+        };
+        move |index| match &name {
+            Some(name) => shared::why_not_held(broker, name, index),
+            None => ErrorCode::UNKNOWN_TOPIC_ID,
+        }
+    }
+
+    fn partition(
+        &mut self,
+        at: (usize, usize),
+        topic: &HeldTopic,
+        data: PartitionProduceData,
+    ) -> Result<AppendInfo, Refusal> {
+        let partition = shared::find_partition(self.broker, topic, data.index)?;
+        let records = data.records.and_then(ottla_protocol::Records::into_inline);
+        let records = records.ok_or(ErrorCode::INVALID_RECORD)?;
+        self.check_request_rules(&records)?;
+        let acks = self.acks.ok_or(ErrorCode::INVALID_REQUIRED_ACKS)?;
+        if !self.internal_allowed && shared::is_internal(&topic.name) {
+            return Err(ErrorCode::INVALID_TOPIC_EXCEPTION.into());
+        }
+        // Leadership is looked at again with the append; here it saves the check of a batch that is not for us.
+        partition.check_leader(ottla_model::LeaderEpoch::UNKNOWN)?;
+        let batch = check_batch(records, &partition.settings().rules, self.now_ms)
+            .map_err(|rejection| Refusal::of_batch(&rejection, partition.positions().log_start))?;
+        if batch.header().is_transactional() {
+            // There is no transaction coordinator, so no transactional id has a producer.
+            return Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING.into());
+        }
+        let info = partition
+            .append(batch, acks, self.now_ms)
+            .map_err(|error| Refusal::of_append(&error, partition.positions().log_start))?;
+        if !partition.is_acknowledged(info.last_offset) {
+            self.unacknowledged
+                .push(Unacknowledged { partition: std::sync::Arc::clone(partition), last: info.last_offset });
+            self.places.push(at);
+        }
+        Ok(info)
+    }
+
+    /// What is wrong with a batch whatever partition it is for.
+    fn check_request_rules(&self, records: &Bytes) -> Result<(), Refusal> {
+        check_framing(records).map_err(|rejection| error_map::of_batch(&rejection))?;
+        let codec = BatchHeader::parse(records).ok().and_then(|header| header.codec());
+        if self.version < ZSTD_SINCE && codec == Some(Codec::Zstd) {
+            return Err(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE.into());
+        }
+        Ok(())
+    }
+}
+
+impl Refusal {
+    /// Faults of single records are told one by one, and with them where the log starts.
+    fn of_batch(rejection: &BatchRejection, log_start: Offset) -> Self {
+        let code = error_map::of_batch(rejection);
+        let faults = rejection.record_faults();
+        let told = code == ErrorCode::INVALID_RECORD || code == ErrorCode::INVALID_TIMESTAMP;
+        Self {
+            code,
+            log_start: if told || code == ErrorCode::UNKNOWN_SERVER_ERROR { log_start } else { Offset::UNKNOWN },
+            message: told.then(|| rejection.to_compact_string()),
+            record_errors: faults
+                .iter()
+                .map(|fault| BatchIndexAndErrorMessage {
+                    batch_index: fault.index,
+                    batch_index_error_message: Some(fault.to_compact_string()),
+                })
+                .collect(),
+        }
+    }
+
+    fn of_append(error: &PartitionError, log_start: Offset) -> Self {
+        let code = error_map::of_partition(error);
+        let of_producer =
+            matches!(code, ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER | ErrorCode::INVALID_PRODUCER_EPOCH);
+        Self { log_start: if of_producer { log_start } else { Offset::UNKNOWN }, ..code.into() }
+    }
+}
+
+impl From<ErrorCode> for Refusal {
+    fn from(code: ErrorCode) -> Self {
+        Self { code, log_start: Offset::UNKNOWN, message: None, record_errors: Vec::new() }
+    }
+}
+
+impl From<PartitionError> for Refusal {
+    fn from(error: PartitionError) -> Self {
+        error_map::of_partition(&error).into()
+    }
+}
+
+fn has_transactional_batch(topic: &TopicProduceData) -> bool {
+    let batches = topic.partition_data.iter().filter_map(|data| data.records.as_ref()?.as_inline());
+    let mut headers = batches.filter_map(|records| BatchHeader::parse(records).ok());
+    headers.any(|header| header.is_transactional())
+}
+
+fn refuse_all(request: ProduceRequest, code: ErrorCode) -> ProduceResponse {
+    let refuse = |topic: TopicProduceData| TopicProduceResponse {
+        name: topic.name,
+        topic_id: topic.topic_id,
+        partition_responses: topic.partition_data.iter().map(|data| failed(data.index, code)).collect(),
+    };
+    ProduceResponse { responses: request.topic_data.into_iter().map(refuse).collect(), ..ProduceResponse::default() }
+}
+
+fn succeeded(index: PartitionIndex, info: &AppendInfo) -> PartitionProduceResponse {
+    PartitionProduceResponse {
+        index,
+        base_offset: info.base_offset,
+        log_append_time_ms: info.log_append_time_ms.unwrap_or(-1),
+        log_start_offset: info.log_start,
+        ..PartitionProduceResponse::default()
+    }
+}
+
+fn failed(index: PartitionIndex, code: ErrorCode) -> PartitionProduceResponse {
+    refused(index, code.into())
+}
+
+fn refused(index: PartitionIndex, refusal: Refusal) -> PartitionProduceResponse {
+    PartitionProduceResponse {
+        index,
+        error_code: refusal.code,
+        base_offset: Offset::UNKNOWN,
+        log_start_offset: refusal.log_start,
+        error_message: refusal.message,
+        record_errors: refusal.record_errors,
+        ..PartitionProduceResponse::default()
+    }
+}
+
+/// Says who leads the partitions that this broker does not, and where to find them (KIP-951).
+fn add_leader_hints(call: &Call<'_>, response: &mut ProduceResponse) {
+    if call.version() < LEADER_HINTS_SINCE {
+        return;
+    }
+    let broker = call.broker();
+    let image = broker.image.peek();
+    for topic in &mut response.responses {
+        let misdirected =
+            topic.partition_responses.iter_mut().filter(|it| it.error_code == ErrorCode::NOT_LEADER_OR_FOLLOWER);
+        for partition in misdirected {
+            let known = match call.version() < TOPIC_IDS_SINCE {
+                true => image.topic(topic.name.as_str()),
+                false => image.topic_by_id(&topic.topic_id),
+            };
+            let Some(known) = known.and_then(|known| known.partition(partition.index)) else { continue };
+            partition.current_leader =
+                LeaderIdAndEpoch { leader_id: known.leader, leader_epoch: known.leader_epoch };
+            let is_told = response.node_endpoints.iter().any(|endpoint| endpoint.node_id == known.leader);
+            if let Some(node) = shared::node(&image, known.leader, &call.connection.listener).filter(|_| !is_told) {
+                response.node_endpoints.push(NodeEndpoint {
+                    node_id: node.id,
+                    host: node.host,
+                    port: node.port,
+                    rack: node.rack,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What several handlers ask the same way: where a partition is or why it is not here, which address a client of a
+//! listener is told, which operations it may be shown.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use ottla_cluster::{BrokerImage, Endpoint, MetadataImage};
+use ottla_model::{ErrorCode, LeaderEpoch, NodeId, PartitionIndex, TopicName};
+
+use crate::context::Broker;
+use crate::partition::Partition;
+use crate::partition_map::HeldTopic;
+
+/// Every operation on a topic, as Kafka answers without an authorizer (bits of KIP-430: read, write, create, delete,
+/// alter, describe, describe configs, alter configs).
+pub(super) const TOPIC_OPERATIONS: i32 = 3576;
+/// Every operation on the cluster, likewise.
+pub(super) const CLUSTER_OPERATIONS: i32 = 8096;
+/// The operations were not asked for.
+pub(super) const OPERATIONS_UNASKED: i32 = i32::MIN;
+
+/// The operations to show.
+pub(super) const fn operations(asked: bool, all: i32) -> i32 {
+    if asked { all } else { OPERATIONS_UNASKED }
+}
+
+/// Names that Kafka keeps for itself.
+pub(super) fn is_internal(topic: &TopicName) -> bool {
+    matches!(topic.as_str(), "__consumer_offsets" | "__transaction_state" | "__share_group_state")
+}
+
+/// The partition, or the code that says why this broker does not serve it.
+pub(super) fn find_partition<'a>(
+    broker: &Broker,
+    topic: &'a HeldTopic,
+    index: PartitionIndex,
+) -> Result<&'a Arc<Partition>, ErrorCode> {
+    topic.partition(index).ok_or_else(|| why_not_held(broker, &topic.name, index))
+}
+
+/// Why a partition is not held here though its topic is, or though somebody asks for it.
+pub(super) fn why_not_held(broker: &Broker, topic: &TopicName, index: PartitionIndex) -> ErrorCode {
+    match broker.image.peek().partition(topic.as_str(), index) {
+        None => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+        Some(partition) if partition.replicas.contains(&broker.node_id) => ErrorCode::KAFKA_STORAGE_ERROR,
+        Some(_) => ErrorCode::NOT_LEADER_OR_FOLLOWER,
+    }
+}
+
+/// Who leads a partition, for the hints of KIP-951.
+pub(super) fn leader_of(broker: &Broker, topic: &TopicName, index: PartitionIndex) -> (NodeId, LeaderEpoch) {
+    match broker.image.peek().partition(topic.as_str(), index) {
+        Some(partition) => (partition.leader, partition.leader_epoch),
+        None => (NodeId::NONE, LeaderEpoch::UNKNOWN),
+    }
+}
+
+/// A broker as a client of one listener sees it.
+pub(super) struct Node {
+    pub(super) id: NodeId,
+    pub(super) host: CompactString,
+    pub(super) port: i32,
+    pub(super) rack: Option<CompactString>,
+    pub(super) fenced: bool,
+}
+
+impl Node {
+    fn of(broker: &BrokerImage, listener: &str) -> Option<Self> {
+        let Endpoint { host, port, .. } =
+            broker.endpoints.iter().find(|endpoint| endpoint.listener.as_str() == listener)?;
+        Some(Self {
+            id: broker.id,
+            host: host.clone(),
+            port: i32::from(*port),
+            rack: broker.rack.clone(),
+            fenced: broker.fenced,
+        })
+    }
+}
+
+/// The brokers that can be reached over a listener, fenced ones among them.
+pub(super) fn nodes<'a>(image: &'a MetadataImage, listener: &'a str) -> impl Iterator<Item = Node> + 'a {
+    image.brokers().filter_map(move |broker| Node::of(broker, listener))
+}
+
+/// One broker, if it can be reached over a listener.
+pub(super) fn node(image: &MetadataImage, id: NodeId, listener: &str) -> Option<Node> {
+    Node::of(image.broker(id)?, listener).filter(|node| !node.fenced)
+}
+
+/// The broker that clients are told is the controller: any that is alive, for it forwards.
+pub(super) fn controller(broker: &Broker, image: &MetadataImage) -> NodeId {
+    let is_alive = |id| image.broker(id).is_some_and(|registered| !registered.fenced);
+    if is_alive(broker.node_id) {
+        return broker.node_id;
+    }
+    image.brokers().find(|registered| !registered.fenced).map_or(NodeId::NONE, |registered| registered.id)
+}

@@ -1,0 +1,133 @@
+//! The four positions of a partition and the one setter through which they move. Knows nothing of who waits for a
+//! move and nothing of files; the log itself keeps its own end, this is what the partition shows to the world.
+
+use std::fmt;
+
+use ottla_model::Offset;
+use parking_lot::Mutex;
+
+/// Where a partition stands. Invariant: log start ≤ last stable ≤ high watermark ≤ log end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Positions {
+    /// The first offset that may be read.
+    pub log_start: Offset,
+    /// The end of what a `read_committed` reader sees (exclusive).
+    pub last_stable: Offset,
+    /// The end of what a consumer sees (exclusive): everything below it is on all in-sync replicas.
+    pub high_watermark: Offset,
+    /// The first unwritten offset.
+    pub log_end: Offset,
+}
+
+impl Positions {
+    fn check(&self) {
+        assert!(
+            self.log_start <= self.last_stable
+                && self.last_stable <= self.high_watermark
+                && self.high_watermark <= self.log_end,
+            "positions out of order: {self}"
+        );
+    }
+}
+
+impl fmt::Display for Positions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "log start {}, last stable {}, high watermark {}, log end {}",
+            self.log_start, self.last_stable, self.high_watermark, self.log_end
+        )
+    }
+}
+
+/// The positions of one partition behind their own lock: four atomics could be read torn. The lock is never held
+/// together with another one.
+#[derive(Debug)]
+pub(crate) struct PositionsCell {
+    positions: Mutex<Positions>,
+}
+
+impl PositionsCell {
+    /// A log as it was opened, with the high watermark of the last checkpoint put between its ends.
+    pub(crate) fn opened(log_start: Offset, log_end: Offset, checkpointed_high_watermark: Offset) -> Self {
+        let high_watermark = checkpointed_high_watermark.max(log_start).min(log_end);
+        let positions = Positions { log_start, last_stable: high_watermark, high_watermark, log_end };
+        positions.check();
+        Self { positions: Mutex::new(positions) }
+    }
+
+    pub(crate) fn get(&self) -> Positions {
+        *self.positions.lock()
+    }
+
+    /// The log's end after an append. Appends of two reactors may report in either order, so it only ever grows.
+    pub(crate) fn log_end_is(&self, log_end: Offset) {
+        self.set(|positions| positions.log_end = positions.log_end.max(log_end));
+    }
+
+    /// Lets consumers see everything below `end`, as far as the log goes. Says whether that was news.
+    pub(crate) fn raise_high_watermark(&self, end: Offset) -> bool {
+        self.set(|positions| {
+            positions.high_watermark = positions.high_watermark.max(end.min(positions.log_end));
+            // No transaction can be open here, so what is committed is stable as well.
+            positions.last_stable = positions.high_watermark;
+        })
+    }
+
+    /// Moves the log start up. Says whether that was news.
+    pub(crate) fn raise_log_start(&self, start: Offset) -> bool {
+        self.set(|positions| {
+            positions.log_start = positions.log_start.max(start.min(positions.high_watermark));
+        })
+    }
+
+    fn set(&self, change: impl FnOnce(&mut Positions)) -> bool {
+        let mut positions = self.positions.lock();
+        let mut next = *positions;
+        change(&mut next);
+        next.check();
+        let moved = next != *positions;
+        *positions = next;
+        moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offset(value: i64) -> Offset {
+        Offset::new(value)
+    }
+
+    #[test]
+    fn a_checkpoint_beyond_the_log_is_cut_to_its_ends() {
+        assert_eq!(PositionsCell::opened(offset(5), offset(9), offset(12)).get().high_watermark, offset(9));
+        assert_eq!(PositionsCell::opened(offset(5), offset(9), offset(0)).get().high_watermark, offset(5));
+    }
+
+    #[test]
+    fn the_high_watermark_never_passes_the_log_end_and_never_falls() {
+        let cell = PositionsCell::opened(offset(0), offset(0), offset(0));
+        cell.log_end_is(offset(10));
+        assert!(cell.raise_high_watermark(offset(20)));
+        assert_eq!(cell.get().high_watermark, offset(10));
+        assert!(!cell.raise_high_watermark(offset(3)));
+        assert_eq!(cell.get().last_stable, offset(10));
+    }
+
+    #[test]
+    fn appends_that_report_out_of_order_leave_the_larger_end() {
+        let cell = PositionsCell::opened(offset(0), offset(0), offset(0));
+        cell.log_end_is(offset(8));
+        cell.log_end_is(offset(4));
+        assert_eq!(cell.get().log_end, offset(8));
+    }
+
+    #[test]
+    fn the_log_start_stays_below_the_high_watermark() {
+        let cell = PositionsCell::opened(offset(0), offset(10), offset(6));
+        assert!(cell.raise_log_start(offset(8)));
+        assert_eq!(cell.get().log_start, offset(6));
+    }
+}

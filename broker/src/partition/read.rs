@@ -1,0 +1,123 @@
+//! The fetch walk's last step above the log: epoch fence, divergence, the bound that the reader may see up to, and the
+//! read itself. Copies no record; waits for nothing.
+
+use ottla_model::{LeaderEpoch, Offset};
+use ottla_storage::{EpochEnd, LogError, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice};
+
+use super::{Partition, PartitionError, Positions};
+
+/// How far a reader may see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Isolation {
+    /// Up to the high watermark.
+    ReadUncommitted,
+    /// Up to the last stable offset.
+    ReadCommitted,
+}
+
+impl Isolation {
+    /// The bound at these positions.
+    pub(crate) const fn end(self, positions: &Positions) -> Offset {
+        match self {
+            Self::ReadUncommitted => positions.high_watermark,
+            Self::ReadCommitted => positions.last_stable,
+        }
+    }
+}
+
+impl From<i8> for Isolation {
+    fn from(level: i8) -> Self {
+        if level == 1 { Self::ReadCommitted } else { Self::ReadUncommitted }
+    }
+}
+
+/// What a fetch wants of one partition.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FetchFrom {
+    pub(crate) offset: Offset,
+    /// The epoch that the fetcher takes for the current one; −1 for none.
+    pub(crate) current_epoch: LeaderEpoch,
+    /// The epoch of the last record that the fetcher has; −1 for none.
+    pub(crate) last_epoch: LeaderEpoch,
+    pub(crate) max_bytes: u64,
+}
+
+/// What a fetch got of one partition.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    pub(crate) positions: Positions,
+    pub(crate) records: Option<ReadSlice>,
+    /// Set where the fetcher's log and ours part: it has to cut there.
+    pub(crate) diverging: Option<EpochEnd>,
+}
+
+/// What a read came to.
+#[derive(Debug)]
+pub(crate) enum ReadResult {
+    /// An answer.
+    Fetched(Fetched),
+    /// The bytes are not in memory: read again where one may wait.
+    WouldBlock,
+}
+
+impl Partition {
+    /// Reads what `from` asks for, at most `max_bytes` (the partition's own limit already applied), or one whole batch
+    /// however large with `at_least_one_batch`.
+    pub(crate) fn read(
+        &self,
+        from: &FetchFrom,
+        isolation: Isolation,
+        max_bytes: u64,
+        at_least_one_batch: bool,
+        mode: ReadMode,
+    ) -> Result<ReadResult, PartitionError> {
+        self.check_leader(from.current_epoch)?;
+        self.check_directory()?;
+        let positions = self.positions();
+        if let Some(diverging) = self.divergence(from, &positions)? {
+            return Ok(ReadResult::Fetched(Fetched { positions, records: None, diverging: Some(diverging) }));
+        }
+        let request = ReadRequest {
+            from: from.offset,
+            max_bytes,
+            end: ReadEnd::Before(isolation.end(&positions)),
+            at_least_one_batch,
+            mode,
+        };
+        if from.offset < positions.log_start {
+            let Positions { log_start: start, log_end: end, .. } = positions;
+            return Err(LogError::OffsetOutOfRange { wanted: from.offset, start, end }.into());
+        }
+        let records = match self.log.read(&request)? {
+            ReadOutcome::WouldBlock => return Ok(ReadResult::WouldBlock),
+            ReadOutcome::Empty => None,
+            ReadOutcome::Found(slice) => Some(slice),
+        };
+        Ok(ReadResult::Fetched(Fetched { positions, records, diverging: None }))
+    }
+
+    /// Where the fetcher's log parts from ours, if the epoch of its last record says so (KIP-595).
+    fn divergence(
+        &self,
+        from: &FetchFrom,
+        positions: &Positions,
+    ) -> Result<Option<EpochEnd>, PartitionError> {
+        if from.last_epoch == LeaderEpoch::UNKNOWN {
+            return Ok(None);
+        }
+        let Some(end) = self.end_of_epoch(from.last_epoch, positions) else {
+            let Positions { log_start: start, log_end: end, .. } = *positions;
+            return Err(LogError::OffsetOutOfRange { wanted: from.offset, start, end }.into());
+        };
+        let parted = end.epoch < from.last_epoch || end.end_offset < from.offset;
+        Ok(parted.then_some(end))
+    }
+
+    /// Where an epoch ended; the current one ends at the log end. None for an epoch above all known ones.
+    pub(crate) fn end_of_epoch(&self, epoch: LeaderEpoch, positions: &Positions) -> Option<EpochEnd> {
+        if self.log.latest_epoch() == Some(epoch) {
+            return Some(EpochEnd { epoch, end_offset: positions.log_end });
+        }
+        self.log.end_offset_for_epoch(epoch)
+    }
+}

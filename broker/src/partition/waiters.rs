@@ -1,0 +1,160 @@
+//! Which reactors have somebody waiting for a partition, and the list through which a reactor learns that one moved.
+//!
+//! A move never wakes waiters one by one across threads: it marks the partition in the ready list of each reactor
+//! that asked, once, and wakes that reactor once. Who waits there, and for what, only that reactor knows
+//! (`delayed/waits.rs`).
+//!
+//! Why no wake-up is lost. A reactor first sets its bit in `interested`, then looks at the positions; a mover first
+//! moves the positions under their lock, then reads `interested`. Whichever took the positions' lock second sees what
+//! the other did before taking it. A mover that finds `marked` set relies on a drain that is still to come: the drain
+//! clears `marked` before it looks at the positions, and the clearing reads the mover's own write.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+/// Reactors have one bit each in a partition's marks.
+pub(crate) const REACTORS_MAX: usize = u64::BITS as usize;
+
+/// The number by which wait tables know a partition, unique while the process lives: a topic that is deleted and
+/// made anew gets another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct PartitionKey(pub(crate) u64);
+
+/// What one reactor has to look at.
+#[derive(Debug, Default)]
+pub(crate) struct ReadyList {
+    moved: Mutex<Vec<PartitionKey>>,
+    notify: Notify,
+}
+
+impl ReadyList {
+    fn push(&self, key: PartitionKey) {
+        self.moved.lock().push(key);
+        self.notify.notify_one();
+    }
+
+    /// Exchanges the filled list with an empty one, so that its memory is used again.
+    pub(crate) fn take_into(&self, empty: &mut Vec<PartitionKey>) {
+        empty.clear();
+        std::mem::swap(&mut *self.moved.lock(), empty);
+    }
+
+    /// Wakes the reactor without a partition, to look at its deadlines.
+    pub(crate) fn poke(&self) {
+        self.notify.notify_one();
+    }
+
+    pub(crate) async fn changed(&self) {
+        self.notify.notified().await;
+    }
+}
+
+/// The ready lists of all reactors.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadyLists {
+    lists: Arc<[Arc<ReadyList>]>,
+}
+
+impl ReadyLists {
+    /// One list for each of `reactors` threads.
+    ///
+    /// # Panics
+    /// With more than [`REACTORS_MAX`].
+    pub(crate) fn new(reactors: usize) -> Self {
+        assert!(reactors <= REACTORS_MAX, "{reactors} reactors, at most {REACTORS_MAX} have a bit");
+        Self { lists: (0..reactors).map(|_| Arc::new(ReadyList::default())).collect() }
+    }
+
+    pub(crate) fn of(&self, reactor: usize) -> Option<Arc<ReadyList>> {
+        self.lists.get(reactor).cloned()
+    }
+}
+
+/// A partition's side: a bit for each reactor that waits and for each that was told already.
+#[derive(Debug)]
+pub(crate) struct Waiters {
+    interested: AtomicU64,
+    marked: AtomicU64,
+    ready: ReadyLists,
+}
+
+impl Waiters {
+    pub(crate) fn new(ready: ReadyLists) -> Self {
+        Self { interested: AtomicU64::new(0), marked: AtomicU64::new(0), ready }
+    }
+
+    /// A reactor wants to hear of moves. Only that reactor's thread sets and clears its bit. A mark that nobody was
+    /// left to take is cleared, else the next move would count as told already.
+    pub(crate) fn register(&self, reactor: usize) {
+        self.interested.fetch_or(1 << reactor, Ordering::AcqRel);
+        self.taken(reactor);
+    }
+
+    /// Nobody waits on that reactor any more.
+    pub(crate) fn unregister(&self, reactor: usize) {
+        self.interested.fetch_and(!(1 << reactor), Ordering::AcqRel);
+    }
+
+    /// The reactor has taken the partition off its ready list and looks at it now.
+    pub(crate) fn taken(&self, reactor: usize) {
+        self.marked.fetch_and(!(1 << reactor), Ordering::AcqRel);
+    }
+
+    /// Something that a waiter may wait for has moved.
+    pub(crate) fn moved(&self, key: PartitionKey) {
+        let mut interested = self.interested.load(Ordering::Acquire);
+        while interested != 0 {
+            let reactor = interested.trailing_zeros();
+            let bit = 1_u64 << reactor;
+            interested &= !bit;
+            if self.marked.fetch_or(bit, Ordering::AcqRel) & bit == 0
+                && let Some(list) = self.ready.lists.get(reactor as usize)
+            {
+                list.push(key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(list: &ReadyList) -> Vec<PartitionKey> {
+        let mut keys = Vec::new();
+        list.take_into(&mut keys);
+        keys
+    }
+
+    #[test]
+    fn a_move_reaches_only_the_reactors_that_asked_and_each_once() {
+        let ready = ReadyLists::new(3);
+        let waiters = Waiters::new(ready.clone());
+        waiters.register(0);
+        waiters.register(2);
+        waiters.moved(PartitionKey(7));
+        waiters.moved(PartitionKey(7));
+        let lists: Vec<_> = (0..3).filter_map(|reactor| ready.of(reactor)).map(|list| taken(&list)).collect();
+        assert_eq!(lists, [vec![PartitionKey(7)], vec![], vec![PartitionKey(7)]]);
+    }
+
+    #[test]
+    fn a_partition_that_was_taken_is_marked_again_by_the_next_move() {
+        let ready = ReadyLists::new(1);
+        let waiters = Waiters::new(ready.clone());
+        let list = ready.of(0).expect("one reactor has a list");
+        waiters.register(0);
+        waiters.moved(PartitionKey(1));
+        assert_eq!(taken(&list).len(), 1);
+        waiters.taken(0);
+        waiters.moved(PartitionKey(1));
+        assert_eq!(taken(&list).len(), 1);
+        waiters.taken(0);
+        waiters.unregister(0);
+        waiters.moved(PartitionKey(1));
+        assert!(taken(&list).is_empty());
+    }
+}

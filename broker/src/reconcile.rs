@@ -1,0 +1,209 @@
+//! Makes the partitions on this broker's disks those that the metadata says it holds: once when it starts, then image
+//! by image, always before the image is published. Waits for disks, so it runs on no reactor.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ottla_cluster::{ConfigResource, MetadataDelta, MetadataImage, PartitionImage, TopicImage};
+use ottla_model::{Offset, PartitionIndex, TopicName, Uuid};
+use ottla_storage::{LoadReport, LoadedLog, Log, LogDirError, TopicPartition};
+
+use crate::context::Broker;
+use crate::log_dirs::HeldDir;
+use crate::partition::settings::PartitionSettings;
+use crate::partition::{Leadership, Partition, PartitionParts};
+
+/// Opens every log, sets aside those that the image does not know, makes those that are missing.
+pub(crate) fn open_all(broker: &Broker, image: &MetadataImage) -> Result<(), LogDirError> {
+    let settings = SettingsByTopic::new(broker, image);
+    for directory in broker.log_dirs.iter() {
+        let threads = broker.config.storage.recovery_threads_per_dir;
+        let config = |name: &TopicPartition| settings.of(&name.topic).log.clone();
+        let report = directory.dir.load(threads, broker.clock.now_ms(), &config)?;
+        tell(directory, &report);
+        for loaded in report.logs {
+            adopt(broker, image, &settings, directory, loaded);
+        }
+    }
+    for topic in image.topics() {
+        for (index, partition) in numbered(topic) {
+            let held = broker.partitions.topic_by_id(&topic.id);
+            if held.is_none_or(|held| held.partition(index).is_none()) {
+                create(broker, &settings, topic, index, partition);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Does to the partitions what leads from the published image to this one.
+pub(crate) fn apply(broker: &Broker, image: &MetadataImage, delta: &MetadataDelta) {
+    let settings = SettingsByTopic::new(broker, image);
+    for removed in &delta.removed {
+        remove_topic(broker, &removed.topic_id);
+    }
+    for added in &delta.added {
+        create(broker, &settings, &added.topic, added.index, added.after());
+    }
+    for changed in &delta.changed {
+        let held = broker.partitions.topic_by_id(&changed.topic.id);
+        if let Some(partition) = held.as_ref().and_then(|held| held.partition(changed.index)) {
+            partition.set_leadership(Leadership::of(changed.after(), broker.node_id));
+        }
+    }
+    for resource in &delta.configs {
+        reconfigure(broker, &settings, resource);
+    }
+}
+
+/// Settings are the same for all partitions of a topic, and made once.
+struct SettingsByTopic<'a> {
+    broker: &'a Broker,
+    image: &'a MetadataImage,
+    made: parking_lot::Mutex<HashMap<TopicName, Arc<PartitionSettings>>>,
+}
+
+impl<'a> SettingsByTopic<'a> {
+    fn new(broker: &'a Broker, image: &'a MetadataImage) -> Self {
+        Self { broker, image, made: parking_lot::Mutex::default() }
+    }
+
+    fn of(&self, topic: &TopicName) -> Arc<PartitionSettings> {
+        if let Some(settings) = self.made.lock().get(topic) {
+            return Arc::clone(settings);
+        }
+        let (config, node) = (&self.broker.config, self.broker.node_id);
+        let settings = Arc::new(PartitionSettings::of_topic(config, node, self.image, topic));
+        self.made.lock().insert(topic.clone(), Arc::clone(&settings));
+        settings
+    }
+}
+
+/// Takes a log that lies on disk under its topic, if the image has it here.
+fn adopt(
+    broker: &Broker,
+    image: &MetadataImage,
+    settings: &SettingsByTopic<'_>,
+    directory: &HeldDir,
+    loaded: LoadedLog,
+) {
+    let LoadedLog { partition: name, topic_id, log, high_watermark, .. } = loaded;
+    let known = image.topic(name.topic.as_str()).filter(|topic| Some(topic.id) == topic_id);
+    let partition = known.and_then(|topic| Some((topic, topic.partition(name.partition)?)));
+    let Some((topic, partition)) = partition.filter(|(_, found)| found.replicas.contains(&broker.node_id)) else {
+        tracing::warn!(partition = %name, "the metadata does not know this log: it is set aside as stray");
+        if let Err(error) = directory.dir.set_aside(&name) {
+            tracing::error!(partition = %name, %error, "a stray log could not be set aside");
+        }
+        return;
+    };
+    hold(broker, settings, directory, topic, partition, Held { name, log, high_watermark });
+}
+
+/// Makes a partition's log, if this broker is to hold it.
+fn create(
+    broker: &Broker,
+    settings: &SettingsByTopic<'_>,
+    topic: &TopicImage,
+    index: PartitionIndex,
+    partition: &PartitionImage,
+) {
+    let Some(place) = partition.replicas.iter().position(|replica| *replica == broker.node_id) else { return };
+    let name = TopicPartition { topic: topic.name.clone(), partition: index };
+    let Some(directory) = broker.log_dirs.place(partition.directories.get(place).copied()) else {
+        tracing::error!(partition = %name, "no log directory takes writes: the partition stays offline");
+        return;
+    };
+    let config = settings.of(&topic.name).log.clone();
+    match directory.dir.create_log(&name, topic.id, config, broker.clock.now_ms()) {
+        Ok(log) => {
+            let held = Held { name, log, high_watermark: Offset::ZERO };
+            hold(broker, settings, directory, topic, partition, held);
+        }
+        Err(error) => tracing::error!(partition = %name, %error, "the partition cannot be created and stays offline"),
+    }
+}
+
+struct Held {
+    name: TopicPartition,
+    log: Arc<dyn Log>,
+    high_watermark: Offset,
+}
+
+fn hold(
+    broker: &Broker,
+    settings: &SettingsByTopic<'_>,
+    directory: &HeldDir,
+    topic: &TopicImage,
+    image: &PartitionImage,
+    held: Held,
+) {
+    let parts = PartitionParts {
+        name: held.name,
+        topic_id: topic.id,
+        log: held.log,
+        directory: Arc::clone(&directory.dir),
+        flush: Arc::clone(&directory.queue),
+        settings: settings.of(&topic.name),
+        high_watermark: held.high_watermark,
+        ready: broker.ready.clone(),
+    };
+    broker.partitions.insert(Partition::new(parts, Leadership::of(image, broker.node_id)));
+}
+
+/// The topic is gone: first nobody finds it any more, then its folders get another name. The files go later.
+fn remove_topic(broker: &Broker, id: &Uuid) {
+    let Some(topic) = broker.partitions.remove_topic(id) else { return };
+    for partition in topic.partitions() {
+        partition.set_removed();
+        if let Err(error) = partition.directory().remove_log(partition.name()) {
+            tracing::error!(partition = %partition.name(), %error, "a deleted partition's folder was not renamed");
+        }
+    }
+    broker.background.schedule_deletion();
+}
+
+fn reconfigure(broker: &Broker, settings: &SettingsByTopic<'_>, resource: &ConfigResource) {
+    let name = TopicName::new(resource.name.clone());
+    let topics = match resource.kind {
+        ConfigResource::TOPIC => broker.partitions.topic(&name).into_iter().collect(),
+        ConfigResource::BROKER => broker.partitions.topics(),
+        _ => Vec::new(),
+    };
+    for topic in topics {
+        for partition in topic.partitions() {
+            partition.set_settings(settings.of(&topic.name));
+        }
+    }
+}
+
+fn numbered(topic: &TopicImage) -> impl Iterator<Item = (PartitionIndex, &PartitionImage)> {
+    (0..).map(PartitionIndex::new).zip(&topic.partitions)
+}
+
+/// One event for a clean start, one for each cut after another.
+fn tell(directory: &HeldDir, report: &LoadReport) {
+    let path = directory.dir.path().display();
+    let partitions = report.logs.len();
+    if report.clean {
+        tracing::info!(directory = %path, partitions, "log directory opened");
+    } else {
+        let scanned_bytes: u64 = report.logs.iter().map(|loaded| loaded.recovery.scanned_bytes).sum();
+        tracing::info!(directory = %path, partitions, scanned_bytes, "log directory recovered: no clean stop before");
+    }
+    for loaded in &report.logs {
+        for cut in &loaded.recovery.cut {
+            tracing::warn!(
+                file = %cut.file.display(),
+                position = cut.position,
+                bytes = cut.bytes,
+                segments_deleted = cut.segments_deleted,
+                damage = %cut.damage,
+                "cut off what was not written whole"
+            );
+        }
+    }
+    for (folder, error) in &report.failed {
+        tracing::error!(directory = %path, folder, %error, "a log cannot be opened: its partition stays offline");
+    }
+}
