@@ -27,6 +27,9 @@ pub trait Service: 'static {
     /// The bytes of the frame count against the server's memory budget until the last slice of them is dropped: let
     /// go of them as soon as they are used, and copy what outlives the request.
     ///
+    /// The future is part of its connection's task, idle or not, so its size is paid for each connection: what is
+    /// large and rarely waits is better boxed.
+    ///
     /// Cancelling: a connection that ends awaits its dispatch first, so that a request is done whole or not at all;
     /// only the end of the reactor (a shutdown past its deadline) drops the future.
     fn dispatch(&self, connection: &mut Self::Connection, frame: Bytes) -> impl Future<Output = Outcome>;

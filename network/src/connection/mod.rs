@@ -302,6 +302,11 @@ impl Io {
                 self.frames_in_turn += 1;
                 return Poll::Ready(Turn::Frame(frame));
             }
+            let turn_over = self.received_in_turn >= TURN_BYTES || self.frames_in_turn >= TURN_FRAMES;
+            // What has arrived meanwhile is served first, so that one write answers all of it.
+            if !turn_over && self.may_receive(limits) && self.poll_receive(cx) {
+                continue;
+            }
             if self.poll_answer(cx) == Answering::Turn {
                 return Poll::Ready(Turn::Yield);
             }
@@ -311,20 +316,17 @@ impl Io {
             if let Some(end) = self.finished() {
                 return Poll::Ready(Turn::End(end));
             }
-            if self.received_in_turn >= TURN_BYTES || self.frames_in_turn >= TURN_FRAMES {
+            if turn_over {
                 self.received_in_turn = 0;
                 self.frames_in_turn = 0;
                 return Poll::Ready(Turn::Yield);
             }
-            if !open && self.may_dispatch(limits) {
-                // Room was made for frames that may be there already.
-                continue;
-            }
-            if self.may_receive(limits) {
-                if self.poll_receive(cx) {
+            if self.may_dispatch(limits) {
+                if !open {
+                    // Room was made for frames that may be there already.
                     continue;
                 }
-            } else if !self.may_dispatch(limits) {
+            } else {
                 // Whoever cannot use memory must not stand in the queue for it.
                 self.input.stop_waiting();
             }
