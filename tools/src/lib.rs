@@ -3,6 +3,7 @@
 //! text, findings and errors to standard error.
 
 pub mod dump_log;
+pub mod get_offset;
 
 use std::process::ExitCode;
 
