@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use ottla_network::ConnectionInfo;
+use ottla_protocol::api::ApiKey;
 
 /// One connection's state.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub struct ConnectionState {
     /// As ApiVersions told it.
     pub(crate) software: Option<ClientSoftware>,
     /// The last request's key, for whoever has to say what the connection was at.
-    pub(crate) last_api: Option<i16>,
+    pub(crate) last_api: Option<ApiKey>,
 }
 
 /// What a client says it is (KIP-511).
@@ -36,8 +37,8 @@ impl ConnectionState {
         if let Some(ClientSoftware { name, version }) = &self.software {
             text.push_str(&format!(", {name} {version}"));
         }
-        if let Some(key) = self.last_api {
-            text.push_str(&format!(", API key {key}"));
+        if let Some(api) = self.last_api {
+            text.push_str(&format!(", {api}"));
         }
         text
     }

@@ -148,6 +148,7 @@ fn hold(
         high_watermark: held.high_watermark,
         ready: broker.ready.clone(),
     };
+    directory.count_in();
     broker.partitions.insert(Partition::new(parts, Leadership::of(image, broker.node_id)));
 }
 
@@ -156,6 +157,9 @@ fn remove_topic(broker: &Broker, id: &Uuid) {
     let Some(topic) = broker.partitions.remove_topic(id) else { return };
     for partition in topic.partitions() {
         partition.set_removed();
+        if let Some(held) = broker.log_dirs.find(partition.directory()) {
+            held.count_out();
+        }
         if let Err(error) = partition.directory().remove_log(partition.name()) {
             tracing::error!(partition = %partition.name(), %error, "a deleted partition's folder was not renamed");
         }

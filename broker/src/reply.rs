@@ -4,6 +4,7 @@
 use bytes::Bytes;
 use ottla_network::{FileSlice, Piece, Reply};
 use ottla_protocol::codec::{self, Encoded};
+use ottla_protocol::header::{RequestFrame, ResponseHeader};
 use ottla_protocol::{EncodeError, Message, Records, Writer};
 use ottla_storage::{ReadSlice, SliceSource};
 
@@ -12,8 +13,8 @@ use ottla_storage::{ReadSlice, SliceSource};
 pub(crate) struct ReplyTo {
     pub(crate) version: i16,
     pub(crate) correlation_id: i32,
-    /// Whether the response header has tagged fields: in flexible versions, save ApiVersions.
-    pub(crate) header_has_tags: bool,
+    /// The version of the response header.
+    pub(crate) header_version: i16,
 }
 
 /// Slices that a response leaves holes for, each under the number that the hole bears.
@@ -34,6 +35,15 @@ impl Slices {
 }
 
 impl ReplyTo {
+    /// As this request wants it.
+    pub(crate) fn request(frame: &RequestFrame) -> Self {
+        Self {
+            version: frame.version,
+            correlation_id: frame.correlation_id,
+            header_version: frame.api.api().response_header_version(frame.version),
+        }
+    }
+
     /// A reply without record data.
     pub(crate) fn reply<M: Message>(self, response: &M) -> Reply {
         self.reply_with(response, Slices::default())
@@ -53,10 +63,7 @@ impl ReplyTo {
 
     fn encode<M: Message>(self, response: &M) -> Result<Encoded, EncodeError> {
         let mut writer = Writer::new();
-        writer.put(&self.correlation_id.to_be_bytes());
-        if self.header_has_tags {
-            writer.put(&[0]);
-        }
+        ResponseHeader { correlation_id: self.correlation_id }.encode_into(&mut writer, self.header_version)?;
         response.encode_into(&mut writer, self.version)?;
         Ok(writer.finish())
     }

@@ -117,6 +117,18 @@ pub fn describe_broker(broker: &BrokerConfig, dynamic: DynamicConfigs<'_>) -> Ve
     BROKER_PROPERTIES.iter().map(describe).collect()
 }
 
+/// The dynamic configs that all brokers have in common: what describing the broker with the empty name shows. Only
+/// what was set is among them.
+#[must_use]
+pub fn describe_broker_defaults(dynamic: DynamicConfigs<'_>) -> Vec<DescribedConfig> {
+    let describe = |property: &'static Property| {
+        let text = dynamic.cluster?.get(property.name)?;
+        let synonym = synonym_of(property, text, Source::Cluster);
+        Some(described(property, Some(text.to_string()), vec![synonym]))
+    };
+    BROKER_PROPERTIES.iter().filter_map(describe).collect()
+}
+
 fn described(property: &Property, value: Option<String>, synonyms: Vec<DescribedSynonym>) -> DescribedConfig {
     DescribedConfig {
         name: property.name,

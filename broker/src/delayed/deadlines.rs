@@ -42,6 +42,11 @@ impl<T> Deadlines<T> {
         self.entries.first_key_value().map(|(key, _)| key.at)
     }
 
+    /// Takes out the earliest deadline, passed or not.
+    pub(crate) fn take_first(&mut self) -> Option<T> {
+        self.entries.pop_first().map(|(_, owner)| owner)
+    }
+
     /// Takes out one deadline that has passed.
     pub(crate) fn take_expired(&mut self, now: Instant) -> Option<T> {
         let entry = self.entries.first_entry()?;

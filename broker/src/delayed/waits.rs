@@ -147,6 +147,16 @@ impl Waits {
         }
     }
 
+    /// Ends every wait as if its deadline had passed: the broker is about to stop.
+    pub(crate) fn expire_all(&self) {
+        loop {
+            let expired = self.deadlines.borrow_mut().take_first();
+            let Some(waiter) = expired else { return };
+            waiter.expired.set(true);
+            waiter.wake();
+        }
+    }
+
     fn hand_out(&self, key: PartitionKey) {
         let partitions = self.partitions.borrow();
         // Without an entry the last waiter left after the mark was set. The mark may stay: who registers next looks

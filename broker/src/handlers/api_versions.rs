@@ -1,9 +1,11 @@
 //! ApiVersions: which APIs are served in which versions, and the cluster's features (KIP-511, KIP-584, KIP-1242).
 
+use ottla_cluster::features;
 use ottla_model::{ErrorCode, NodeId};
 use ottla_network::Outcome;
+use ottla_protocol::api::ApiKey;
 use ottla_protocol::messages::api_versions::{
-    ApiVersion, ApiVersionsRequest, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
+    ApiVersionsRequest, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
 };
 
 use crate::connection_state::ClientSoftware;
@@ -26,7 +28,8 @@ pub(crate) fn handle(call: &mut Call<'_>, request: ApiVersionsRequest) -> Outcom
         });
     }
     let image = call.broker().image.load();
-    let supported = ottla_cluster::supported_features().filter(|range| call.version() >= LEVEL_ZERO_SINCE || range.min > 0);
+    let supported = features::supported().into_iter();
+    let supported = supported.filter(|range| call.version() >= LEVEL_ZERO_SINCE || range.min > 0);
     call.reply(&ApiVersionsResponse {
         api_keys: SERVED.iter().map(|served| served.advertised()).collect(),
         supported_features: supported
@@ -49,13 +52,13 @@ pub(crate) fn handle(call: &mut Call<'_>, request: ApiVersionsRequest) -> Outcom
 /// The answer to a version that is not served: in version 0, with the versions that are, so that the client can ask
 /// again. The request's body is not looked at.
 pub(crate) fn unsupported_version(correlation_id: i32) -> Outcome {
-    let own = SERVED.iter().filter(|served| Some(served.key) == <ApiVersionsRequest as ottla_protocol::Message>::KEY);
+    let own = SERVED.iter().filter(|served| served.api == ApiKey::ApiVersions);
     let response = ApiVersionsResponse {
         error_code: ErrorCode::UNSUPPORTED_VERSION,
         api_keys: own.map(|served| served.advertised()).collect(),
         ..ApiVersionsResponse::default()
     };
-    ReplyTo { version: 0, correlation_id, header_has_tags: false }.reply(&response).into()
+    ReplyTo { version: 0, correlation_id, header_version: 0 }.reply(&response).into()
 }
 
 fn check(call: &Call<'_>, request: &ApiVersionsRequest) -> Result<(), ErrorCode> {

@@ -78,7 +78,7 @@ fn describe_topic(broker: &Broker, image: &MetadataImage, topic: &TopicName) -> 
 
 fn describe_broker(broker: &Broker, image: &MetadataImage, name: &str) -> Result<Vec<DescribedConfig>, Refusal> {
     if name.is_empty() {
-        return Ok(with_dynamic(broker, image, |dynamic| config::describe_cluster(dynamic)));
+        return Ok(with_dynamic(broker, image, |dynamic| config::describe_broker_defaults(dynamic)));
     }
     match name.parse::<i32>() {
         Ok(id) if id == broker.node_id.get() => {

@@ -170,7 +170,7 @@ fn create_in_background(call: &Call<'_>, names: Vec<TopicName>) {
     }
     let names = call.broker().auto_create.begin(names);
     if !names.is_empty() {
-        call.reactor.spawn(auto_create::create(call.broker_arc(), names));
+        call.spawn(auto_create::create(call.broker_arc(), names));
     }
 }
 

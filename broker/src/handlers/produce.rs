@@ -1,13 +1,14 @@
 //! Produce: each batch is checked and appended in the order of the request, before the connection's next request is
 //! looked at; the answer may wait for a flush or for replicas.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use compact_str::{CompactString, ToCompactString};
 use ottla_model::batch::{BatchHeader, BatchRejection, check_batch, check_framing};
 use ottla_model::compression::Codec;
-use ottla_model::{ErrorCode, Offset, PartitionIndex, TopicName};
+use ottla_model::{ErrorCode, LeaderEpoch, Offset, PartitionIndex, TopicName, Uuid};
 use ottla_network::{Outcome, Reply};
 use ottla_protocol::messages::produce::{
     BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceData, PartitionProduceResponse,
@@ -118,6 +119,29 @@ struct Append<'a> {
     places: Vec<(usize, usize)>,
 }
 
+/// A topic of which nothing is held here, perhaps.
+struct UnknownTopic<'a> {
+    broker: &'a Broker,
+    name: Option<TopicName>,
+}
+
+impl<'a> UnknownTopic<'a> {
+    fn new(broker: &'a Broker, by_id: bool, id: &Uuid, name: &TopicName) -> Self {
+        let name = match by_id {
+            true => broker.image.peek().topic_by_id(id).map(|topic| topic.name.clone()),
+            false => Some(name.clone()),
+        };
+        Self { broker, name }
+    }
+
+    fn code(&self, index: PartitionIndex) -> ErrorCode {
+        match &self.name {
+            Some(name) => shared::why_not_held(self.broker, name, index),
+            None => ErrorCode::UNKNOWN_TOPIC_ID,
+        }
+    }
+}
+
 /// Why a batch was not appended, as the answer tells it.
 struct Refusal {
     code: ErrorCode,
@@ -132,14 +156,14 @@ impl Append<'_> {
         let by_id = self.version >= TOPIC_IDS_SINCE;
         let partitions = &self.broker.partitions;
         let held = if by_id { partitions.topic_by_id(&topic_id) } else { partitions.topic(&name) };
-        let unknown = self.unknown_topic(by_id, &topic_id, &name);
+        let unknown = UnknownTopic::new(self.broker, by_id, &topic_id, &name);
         let mut partition_responses = Vec::with_capacity(partition_data.len());
         for data in partition_data {
             let at = (place, partition_responses.len());
             let index = data.index;
             let appended = match &held {
                 Some(held) => self.partition(at, held, data),
-                None => Err(unknown(index).into()),
+                None => Err(unknown.code(index).into()),
             };
             partition_responses.push(match appended {
                 Ok(info) => succeeded(index, &info),
@@ -147,24 +171,6 @@ impl Append<'_> {
             });
         }
         TopicProduceResponse { name, topic_id, partition_responses }
-    }
-
-    /// The code for a partition of a topic of which nothing is held here.
-    fn unknown_topic(
-        &self,
-        by_id: bool,
-        id: &ottla_model::Uuid,
-        name: &TopicName,
-    ) -> impl Fn(PartitionIndex) -> ErrorCode + use<'_> {
-        let broker = self.broker;
-        let name = match by_id {
-            true => broker.image.peek().topic_by_id(id).map(|topic| topic.name.clone()),
-            false => Some(name.clone()),
-        };
-        move |index| match &name {
-            Some(name) => shared::why_not_held(broker, name, index),
-            None => ErrorCode::UNKNOWN_TOPIC_ID,
-        }
     }
 
     fn partition(
@@ -182,7 +188,7 @@ impl Append<'_> {
             return Err(ErrorCode::INVALID_TOPIC_EXCEPTION.into());
         }
         // Leadership is looked at again with the append; here it saves the check of a batch that is not for us.
-        partition.check_leader(ottla_model::LeaderEpoch::UNKNOWN)?;
+        partition.check_leader(LeaderEpoch::UNKNOWN)?;
         let batch = check_batch(records, &partition.settings().rules, self.now_ms)
             .map_err(|rejection| Refusal::of_batch(&rejection, partition.positions().log_start))?;
         if batch.header().is_transactional() {
@@ -194,7 +200,7 @@ impl Append<'_> {
             .map_err(|error| Refusal::of_append(&error, partition.positions().log_start))?;
         if !partition.is_acknowledged(info.last_offset) {
             self.unacknowledged
-                .push(Unacknowledged { partition: std::sync::Arc::clone(partition), last: info.last_offset });
+                .push(Unacknowledged { partition: Arc::clone(partition), last: info.last_offset });
             self.places.push(at);
         }
         Ok(info)

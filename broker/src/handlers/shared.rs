@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use ottla_cluster::{BrokerImage, Endpoint, MetadataImage};
-use ottla_model::{ErrorCode, LeaderEpoch, NodeId, PartitionIndex, TopicName};
+use ottla_model::{ErrorCode, NodeId, PartitionIndex, TopicName};
 
 use crate::context::Broker;
 use crate::partition::Partition;
@@ -44,14 +44,6 @@ pub(super) fn why_not_held(broker: &Broker, topic: &TopicName, index: PartitionI
         None => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
         Some(partition) if partition.replicas.contains(&broker.node_id) => ErrorCode::KAFKA_STORAGE_ERROR,
         Some(_) => ErrorCode::NOT_LEADER_OR_FOLLOWER,
-    }
-}
-
-/// Who leads a partition, for the hints of KIP-951.
-pub(super) fn leader_of(broker: &Broker, topic: &TopicName, index: PartitionIndex) -> (NodeId, LeaderEpoch) {
-    match broker.image.peek().partition(topic.as_str(), index) {
-        Some(partition) => (partition.leader, partition.leader_epoch),
-        None => (NodeId::NONE, LeaderEpoch::UNKNOWN),
     }
 }
 

@@ -16,7 +16,7 @@ use ottla_cluster::PartitionImage;
 use ottla_model::{LeaderEpoch, NodeId, Offset, PartitionIndex, TopicName, Uuid};
 use ottla_storage::{Log, LogDir, LogError, TopicPartition};
 
-pub use positions::Positions;
+pub(crate) use positions::Positions;
 
 use crate::flusher::FlushQueue;
 use positions::PositionsCell;

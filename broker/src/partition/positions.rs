@@ -8,15 +8,15 @@ use parking_lot::Mutex;
 
 /// Where a partition stands. Invariant: log start ≤ last stable ≤ high watermark ≤ log end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Positions {
+pub(crate) struct Positions {
     /// The first offset that may be read.
-    pub log_start: Offset,
+    pub(crate) log_start: Offset,
     /// The end of what a `read_committed` reader sees (exclusive).
-    pub last_stable: Offset,
+    pub(crate) last_stable: Offset,
     /// The end of what a consumer sees (exclusive): everything below it is on all in-sync replicas.
-    pub high_watermark: Offset,
+    pub(crate) high_watermark: Offset,
     /// The first unwritten offset.
-    pub log_end: Offset,
+    pub(crate) log_end: Offset,
 }
 
 impl Positions {
@@ -74,13 +74,6 @@ impl PositionsCell {
         })
     }
 
-    /// Moves the log start up. Says whether that was news.
-    pub(crate) fn raise_log_start(&self, start: Offset) -> bool {
-        self.set(|positions| {
-            positions.log_start = positions.log_start.max(start.min(positions.high_watermark));
-        })
-    }
-
     fn set(&self, change: impl FnOnce(&mut Positions)) -> bool {
         let mut positions = self.positions.lock();
         let mut next = *positions;
@@ -122,12 +115,5 @@ mod tests {
         cell.log_end_is(offset(8));
         cell.log_end_is(offset(4));
         assert_eq!(cell.get().log_end, offset(8));
-    }
-
-    #[test]
-    fn the_log_start_stays_below_the_high_watermark() {
-        let cell = PositionsCell::opened(offset(0), offset(10), offset(6));
-        assert!(cell.raise_log_start(offset(8)));
-        assert_eq!(cell.get().log_start, offset(6));
     }
 }

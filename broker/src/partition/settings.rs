@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ottla_cluster::{ConfigResource, MetadataImage};
 use ottla_model::batch::{self, BatchRules, CompressionTarget, DECOMPRESSED_BATCH_BYTES_MAX};
-use ottla_model::compression::Compression;
+use ottla_model::compression::{Codec, Compression};
 use ottla_model::{NodeId, TopicName};
 use ottla_storage::LogConfig;
 
@@ -60,7 +60,7 @@ fn log_config(topic: &TopicConfig, broker: &BrokerConfig) -> LogConfig {
             i64::try_from(interval.as_millis()).unwrap_or(i64::MAX)
         }),
         preallocate: topic.preallocate,
-        producer_id_expiration_ms: broker.producer_expiration_ms,
+        producer_id_expiration_ms: broker.producer_id_expiration_ms,
     }
 }
 
@@ -83,12 +83,13 @@ fn batch_rules(topic: &TopicConfig) -> BatchRules {
 }
 
 fn compression_target(topic: &TopicConfig) -> CompressionTarget {
+    let with_level = |codec, level| Compression::with_level(codec, level).expect("the table bounds a codec's level");
     CompressionTarget::To(match topic.compression_type {
         CompressionType::Producer => return CompressionTarget::Producer,
-        CompressionType::Uncompressed => Compression::None,
-        CompressionType::Gzip => Compression::Gzip { level: topic.compression_gzip_level },
-        CompressionType::Snappy => Compression::Snappy,
-        CompressionType::Lz4 => Compression::Lz4 { level: topic.compression_lz4_level },
-        CompressionType::Zstd => Compression::Zstd { level: topic.compression_zstd_level },
+        CompressionType::Uncompressed => Compression::NONE,
+        CompressionType::Gzip => with_level(Codec::Gzip, topic.compression_gzip_level),
+        CompressionType::Snappy => Compression::of(Codec::Snappy),
+        CompressionType::Lz4 => with_level(Codec::Lz4, topic.compression_lz4_level),
+        CompressionType::Zstd => with_level(Codec::Zstd, topic.compression_zstd_level),
     })
 }
