@@ -10,6 +10,7 @@ mod checked;
 mod control;
 mod crc;
 mod header;
+mod legacy;
 mod record;
 mod rules;
 mod stream;
@@ -28,6 +29,7 @@ pub use header::{
     BATCH_HEADER_BYTES, BATCH_PEEK_BYTES, BATCH_PREFIX_BYTES, BatchError, BatchFrame, BatchHeader, MAGIC,
     NO_SEQUENCE, sequence_after,
 };
+pub use legacy::{LegacyBatch, LegacyError, LegacyRecord};
 pub use record::{
     Headers, NO_TIMESTAMP_MS, RecordIter, RecordStructureError, RecordView, Records, RecordsError,
 };

@@ -5,8 +5,12 @@ use super::record::{RawRecord, RecordStructureError, checked_header_count};
 use crate::compression::{Codec, CompressionError, Decoder};
 use crate::varint::{self, VARINT_BYTES_MAX, VARLONG_BYTES_MAX, VarintError};
 
-/// What is held at a time. A larger record is walked field by field.
-const WINDOW_BYTES: usize = 64 << 10;
+/// The most that is held at a time. A larger record is walked field by field.
+const WINDOW_BYTES_MAX: usize = 64 << 10;
+/// The least, so that each number of a record fits.
+const WINDOW_BYTES_MIN: usize = 1 << 10;
+/// What a body is expected to grow by. A small body gets a small window, which need not be right.
+const WINDOW_GROWTH: usize = 8;
 
 /// What a broker must know of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +75,8 @@ impl<'a> RecordStream<'a> {
         record_bytes_max: usize,
     ) -> Result<Self, CompressionError> {
         let decoder = Decoder::new(codec, body, bytes_max)?;
-        let window = vec![0; WINDOW_BYTES];
+        let window_bytes = body.len().saturating_mul(WINDOW_GROWTH).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX);
+        let window = vec![0; window_bytes];
         Ok(Self { decoder, record_bytes_max, window, taken: 0, filled: 0, ended: false })
     }
 
@@ -89,7 +94,7 @@ impl<'a> RecordStream<'a> {
         if size_bytes > self.record_bytes_max {
             return Err(StreamError::TooLarge { size_bytes });
         }
-        if size_bytes > WINDOW_BYTES {
+        if size_bytes > self.window.len() {
             return self.walk_large(size_bytes);
         }
         let view = self.fill(size_bytes)?;
@@ -122,7 +127,7 @@ impl<'a> RecordStream<'a> {
 
     #[cold]
     fn refill(&mut self, wanted: usize) -> Result<(), CompressionError> {
-        debug_assert!(wanted <= WINDOW_BYTES);
+        debug_assert!(wanted <= self.window.len());
         self.window.copy_within(self.taken..self.filled, 0);
         self.filled -= self.taken;
         self.taken = 0;

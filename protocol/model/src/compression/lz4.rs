@@ -20,6 +20,8 @@ const BLOCK_SIZE: u8 = 0b0111_0000;
 const DESCRIPTOR_RESERVED: u8 = 0b1000_1111;
 
 const BLOCK_IS_PLAIN: u32 = 1 << 31;
+/// A byte of a block stands for no more than this: it is the step in which match lengths are written.
+const GROWTH_MAX: usize = 255;
 
 pub(super) fn compress(input: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
     let info = FrameInfo::new().block_mode(BlockMode::Independent).block_size(BlockSize::Max64KB);
@@ -32,16 +34,17 @@ pub(super) fn compress(input: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
 /// Yields one block after the other.
 pub(super) struct Decoder<'a> {
     rest: &'a [u8],
+    block_bytes_max: usize,
     block_checksums: bool,
     ended: bool,
-    block: Box<[u8]>,
+    block: Vec<u8>,
     taken: usize,
     filled: usize,
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads the frame's header.
-    pub(super) fn new(input: &'a [u8]) -> io::Result<Self> {
+    /// Reads the frame's header. Its checksum is not compared with `checksum_is_odd`.
+    pub(super) fn new(input: &'a [u8], checksum_is_odd: bool) -> io::Result<Self> {
         let cut = || corrupt("the data end inside the frame's header");
         let after_magic = input.strip_prefix(&MAGIC).ok_or_else(|| corrupt("no frame begins here"))?;
         let [flags, descriptor, ..] = *after_magic else { return Err(cut()) };
@@ -54,7 +57,7 @@ impl<'a> Decoder<'a> {
         if flags & FLAGS_RESERVED != 0 || descriptor & DESCRIPTOR_RESERVED != 0 {
             return Err(corrupt("a reserved bit of the frame's header is set"));
         }
-        let block_bytes = match (descriptor & BLOCK_SIZE) >> 4 {
+        let block_bytes_max = match (descriptor & BLOCK_SIZE) >> 4 {
             4 => 64 << 10,
             5 => 256 << 10,
             6 => 1 << 20,
@@ -64,12 +67,19 @@ impl<'a> Decoder<'a> {
         let described = if flags & CONTENT_SIZE == 0 { 2 } else { 2 + 8 };
         let (described, rest) = after_magic.split_at_checked(described).ok_or_else(cut)?;
         let (checksum, rest) = rest.split_first().ok_or_else(cut)?;
-        if *checksum != xxh32(described).to_le_bytes()[1] {
+        if !checksum_is_odd && *checksum != xxh32(described).to_le_bytes()[1] {
             return Err(corrupt("the frame's header does not match its checksum"));
         }
         let block_checksums = flags & BLOCK_CHECKSUMS != 0;
-        let block = vec![0; block_bytes].into_boxed_slice();
-        Ok(Self { rest, block_checksums, ended: false, block, taken: 0, filled: 0 })
+        Ok(Self {
+            rest,
+            block_bytes_max,
+            block_checksums,
+            ended: false,
+            block: Vec::new(),
+            taken: 0,
+            filled: 0,
+        })
     }
 
     fn read_block(&mut self) -> io::Result<()> {
@@ -79,7 +89,7 @@ impl<'a> Decoder<'a> {
             return Ok(());
         }
         let size = usize::try_from(length & !BLOCK_IS_PLAIN).unwrap_or(usize::MAX);
-        if size > self.block.len() {
+        if size > self.block_bytes_max {
             return Err(corrupt("a block is larger than the frame's header says"));
         }
         let (data, rest) = self.rest.split_at_checked(size).ok_or_else(cut_in_block)?;
@@ -88,14 +98,18 @@ impl<'a> Decoder<'a> {
             return Err(corrupt("a block does not match its checksum"));
         }
         self.taken = 0;
-        self.filled = if length & BLOCK_IS_PLAIN == 0 {
-            lz4_flex::block::decompress_into(data, &mut self.block)
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?
-        } else {
-            let (front, _) = self.block.split_at_mut(size);
-            front.copy_from_slice(data);
-            size
-        };
+        if length & BLOCK_IS_PLAIN != 0 {
+            self.block.clear();
+            self.block.extend_from_slice(data);
+            self.filled = size;
+            return Ok(());
+        }
+        let room = size.saturating_mul(GROWTH_MAX).min(self.block_bytes_max);
+        if self.block.len() < room {
+            self.block.resize(room, 0);
+        }
+        self.filled = lz4_flex::block::decompress_into(data, &mut self.block)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         Ok(())
     }
 

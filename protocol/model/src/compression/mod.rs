@@ -229,23 +229,22 @@ pub enum CompressionError {
 /// # Errors
 /// If the data are not what the codec writes, or hold more than `limit_bytes`; no more than that is produced.
 pub fn decompress(codec: Codec, input: &[u8], limit_bytes: usize) -> Result<Vec<u8>, CompressionError> {
-    let mut decoder = Decoder::new(codec, input, limit_bytes)?;
-    // What a batch of text usually grows by; a wrong guess costs a move.
-    let mut output = Vec::with_capacity(input.len().saturating_mul(4).min(limit_bytes).min(GUESS_BYTES_MAX));
-    loop {
-        let filled = output.len();
-        if filled == output.capacity() {
-            output.reserve(STEP_BYTES);
-        }
-        output.resize(output.capacity(), 0);
-        let room = output.get_mut(filled..).unwrap_or_default();
-        let read = decoder.read(room)?;
-        output.truncate(filled + read);
-        if read == 0 {
-            output.shrink_to_fit();
-            return Ok(output);
-        }
+    Decoder::new(codec, input, limit_bytes)?.read_all()
+}
+
+/// The same for messages of magic 0, in which the checksum of an LZ4 frame's header covers four bytes too many and
+/// Kafka does not look at it.
+pub(crate) fn decompress_magic_0(
+    codec: Codec,
+    input: &[u8],
+    limit_bytes: usize,
+) -> Result<Vec<u8>, CompressionError> {
+    if codec != Codec::Lz4 {
+        return decompress(codec, input, limit_bytes);
     }
+    let decoder =
+        lz4::Decoder::new(input, true).map_err(|source| CompressionError::Codec { codec, source })?;
+    Decoder::with_stream(codec, input, limit_bytes, Stream::Lz4(decoder)).read_all()
 }
 
 /// The largest buffer that is taken before anything has been decompressed.
@@ -276,11 +275,37 @@ impl<'a> Decoder<'a> {
             Codec::None => Ok(Stream::None(input)),
             Codec::Gzip => Ok(Stream::Gzip(Box::new(gzip::Decoder::new(input)))),
             Codec::Snappy => Ok(Stream::Snappy(snappy::Decoder::new(input, limit_bytes))),
-            Codec::Lz4 => lz4::Decoder::new(input).map(Stream::Lz4),
+            Codec::Lz4 => lz4::Decoder::new(input, false).map(Stream::Lz4),
             Codec::Zstd => zstd::decoder(input).map(Stream::Zstd),
         };
         let stream = stream.map_err(|source| CompressionError::Codec { codec, source })?;
-        Ok(Self { codec, compressed_bytes: input.len(), limit_bytes, left_bytes: limit_bytes, stream })
+        Ok(Self::with_stream(codec, input, limit_bytes, stream))
+    }
+
+    const fn with_stream(codec: Codec, input: &[u8], limit_bytes: usize, stream: Stream<'a>) -> Self {
+        Self { codec, compressed_bytes: input.len(), limit_bytes, left_bytes: limit_bytes, stream }
+    }
+
+    /// Reads all there is.
+    fn read_all(mut self) -> Result<Vec<u8>, CompressionError> {
+        // What a batch of text usually grows by; a wrong guess costs a move.
+        let mut output = Vec::with_capacity(
+            self.compressed_bytes.saturating_mul(4).min(self.limit_bytes).min(GUESS_BYTES_MAX),
+        );
+        loop {
+            let filled = output.len();
+            if filled == output.capacity() {
+                output.reserve(STEP_BYTES);
+            }
+            output.resize(output.capacity(), 0);
+            let room = output.get_mut(filled..).unwrap_or_default();
+            let read = self.read(room)?;
+            output.truncate(filled + read);
+            if read == 0 {
+                output.shrink_to_fit();
+                return Ok(output);
+            }
+        }
     }
 
     /// Fills the front of `output` and says how much of it; 0 means the end, if `output` has any room.

@@ -4,6 +4,7 @@ mod batches;
 mod check;
 mod compression;
 mod hostile;
+mod legacy;
 mod primitives;
 mod round_trip;
 mod vectors;
