@@ -37,6 +37,8 @@ pub struct ServerConfig {
     pub read_stall_time_max: Duration,
     /// How long a peer may leave a reply unread.
     pub write_stall_time_max: Duration,
+    /// How long a peer that sends no more is kept for the sake of replies that are not ready; it may have gone.
+    pub half_closed_time_max: Duration,
     /// Connections at once (`max.connections`); beyond it none is accepted until one ends.
     pub connections_max: usize,
     /// Connections from one address (`max.connections.per.ip`); one more is closed when accepted.
@@ -70,6 +72,7 @@ impl Default for ServerConfig {
             idle_time_max: Duration::from_secs(10 * 60),
             read_stall_time_max: Duration::from_secs(30),
             write_stall_time_max: Duration::from_secs(10 * 60),
+            half_closed_time_max: Duration::from_secs(10),
             connections_max: usize::MAX,
             connections_per_ip_max: usize::MAX,
             connections_per_ip_overrides: HashMap::new(),

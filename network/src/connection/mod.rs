@@ -34,9 +34,6 @@ const TURN_BYTES: usize = 256 * 1024;
 /// Frames dispatched in one turn, before others run.
 const TURN_FRAMES: usize = 128;
 
-/// How long a peer that sends no more is kept for the sake of replies that are not ready. It may have gone.
-const HALF_CLOSED_TIME_MAX: Duration = Duration::from_secs(10);
-
 /// Bytes thrown away at an orderly close, so that they do not make the system tear up the last reply.
 const DISCARD_BYTES_MAX: usize = 256 * 1024;
 
@@ -547,7 +544,7 @@ impl Io {
         }
         if let Some(end) = self.input_over {
             if self.output.is_empty() {
-                *third = after(self.received_at.max(self.sent_at), HALF_CLOSED_TIME_MAX, end);
+                *third = after(self.received_at.max(self.sent_at), config.half_closed_time_max, end);
             }
         } else if self.input.lacks_body() {
             *third = after(self.received_at, config.read_stall_time_max, End::ReadStalled);

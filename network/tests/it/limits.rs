@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::io::Read;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_network::{End, ServerConfig};
 
-use crate::service::{BIG, ECHO, KEEP, LATER, NOTHING, Stage};
-use crate::support::{Running, alone, filled, framed, open_descriptors, start_with};
+use crate::service::{BIG, ECHO, FILE, KEEP, LATER, NOTHING, Stage};
+use crate::support::{Running, alone, filled, framed, open_descriptors, resident_bytes, start_with};
 
 const BIG_BYTES: usize = 256 * 1024;
 
@@ -101,6 +102,53 @@ fn an_idle_connection_is_closed_and_one_that_waits_for_a_reply_is_not() {
     server.stage.open(0);
     waiting.expect(&[LATER, 0]);
     waiting.expect_end();
+}
+
+#[test]
+fn a_peer_that_has_gone_is_not_kept_for_a_reply_that_does_not_come() {
+    let config = ServerConfig { half_closed_time_max: Duration::from_millis(50), ..ServerConfig::default() };
+    let server = start_with(config, Stage::new());
+    let mut client = server.connect();
+    client.send(&[LATER, 0]);
+    server.wait_for_frames(1);
+    drop(client);
+    server.wait_for_ends(End::PeerClosed, 1);
+    server.wait_until("gone", |metrics| metrics.connections_open == 0);
+}
+
+#[test]
+fn readers_that_do_not_read_cost_little_and_hinder_nobody() {
+    alone("limits::readers_that_do_not_read_cost_little_and_hinder_nobody", || {
+        const FILE_BYTES: u64 = 1 << 20;
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(FILE_BYTES).expect("a hole");
+        let mut stage = Stage::new();
+        stage.file = Some(Arc::new(file));
+        let server = start_with(ServerConfig { reactors: 1, ..ServerConfig::default() }, stage);
+        let mut good = server.connect();
+        good.call(&[ECHO, 1]);
+        let before = resident_bytes();
+        let mut order = vec![FILE];
+        (0..50).for_each(|_| {
+            order.extend(0_u64.to_be_bytes());
+            order.extend(FILE_BYTES.to_be_bytes());
+        });
+        let mut clients: Vec<_> = (0..200).map(|_| server.connect()).collect();
+        for client in &mut clients {
+            // Fifty megabytes from a file, and twenty times a quarter of one from memory.
+            client.send_raw(&[framed(&order), framed(&big()).repeat(20)].concat());
+        }
+        server.wait_until("each begun", |metrics| metrics.replies >= 201);
+        for _ in 0..100 {
+            good.call(&[ECHO, 2]);
+        }
+        // Four of the replies from memory reach the limit of a connection.
+        let grown = resident_bytes().saturating_sub(before);
+        assert!(grown < 200 * (1 << 20) + (64 << 20), "{grown} bytes more");
+        drop(clients);
+        server.wait_until("gone", |metrics| metrics.connections_open == 1);
+        good.call(&[ECHO, 3]);
+    });
 }
 
 #[test]
@@ -198,10 +246,10 @@ fn every_kind_of_end_frees_its_slot_and_its_descriptor() {
             let after = open_descriptors();
             assert!(after <= before + 1, "descriptors: {before}, then {after}");
             if pass == 0 {
-                resident = crate::support::resident_bytes();
+                resident = resident_bytes();
             }
         }
-        let grown = crate::support::resident_bytes().saturating_sub(resident);
+        let grown = resident_bytes().saturating_sub(resident);
         assert!(grown < 8 * 1024 * 1024, "{grown} bytes more in the second pass");
     });
 }
