@@ -225,12 +225,12 @@ fn default_expr(field: &Field) -> TokenStream {
 }
 
 fn is_not_default(field: &Field) -> TokenStream {
-    let ident = &field.ident;
+    let Field { ident, ty, .. } = field;
     match &field.default {
         DefaultValue::OfType if field.nullable.is_some() => quote! { self.#ident.is_some() },
         _ => {
             let default = default_expr(field);
-            quote! { self.#ident != #default }
+            quote! {{ let default: #ty = #default; self.#ident != default }}
         }
     }
 }

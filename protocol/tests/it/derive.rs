@@ -1,0 +1,108 @@
+//! What `#[derive(Message)]` makes of each attribute, seen in the bytes.
+
+use compact_str::CompactString;
+use ottla_model::{NodeId, TopicName};
+use ottla_protocol::Message;
+use ottla_protocol::codec::EncodeErrorKind;
+
+#[derive(Debug, Clone, PartialEq, Message)]
+#[message(key = 7, versions = 0..=3, flexible = 2)]
+struct Everything {
+    always: i16,
+    #[field(versions = 1.., default = -1)]
+    strict: NodeId,
+    #[field(versions = 1.., ignorable)]
+    lax: bool,
+    #[field(nullable = 1..)]
+    name: Option<TopicName>,
+    #[field(versions = 2.., nullable)]
+    part: Option<Part>,
+    #[field(versions = 2.., tag = 1, nullable, default = empty)]
+    late: Option<Part>,
+    #[field(versions = 3.., tag = 0, default = "none")]
+    text: CompactString,
+}
+
+#[derive(Debug, Clone, PartialEq, Message)]
+struct Part {
+    a: i8,
+    #[field(versions = 3..)]
+    b: i8,
+}
+
+fn encode(value: &Everything, version: i16) -> Vec<u8> {
+    let bytes = value.to_bytes(version).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(Everything::decode(bytes.clone(), version).as_ref(), Ok(value), "version {version}");
+    bytes.to_vec()
+}
+
+fn named() -> Everything {
+    Everything { name: Some("t".into()), ..Everything::default() }
+}
+
+#[test]
+fn a_fresh_message_has_the_declared_defaults() {
+    let fresh = Everything::default();
+    assert_eq!(fresh.strict, NodeId::NONE);
+    assert_eq!((fresh.name, fresh.part), (None, None));
+    assert_eq!(fresh.late, Some(Part { a: 0, b: 0 }));
+    assert_eq!(fresh.text, "none");
+}
+
+#[test]
+fn each_version_has_its_own_fields() {
+    assert_eq!(encode(&named(), 0), b"\0\0\0\x01t");
+    assert_eq!(encode(&named(), 1), b"\0\0\xff\xff\xff\xff\0\0\x01t");
+    assert_eq!(encode(&named(), 2), b"\0\0\xff\xff\xff\xff\0\x02t\xff\0");
+    assert_eq!(encode(&named(), 3), b"\0\0\xff\xff\xff\xff\0\x02t\xff\0");
+}
+
+#[test]
+fn a_value_that_the_version_cannot_carry_is_an_error_unless_it_is_ignorable() {
+    let strict = Everything { strict: NodeId::new(5), ..named() };
+    let error = strict.to_bytes(0).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.field().as_str()),
+        (EncodeErrorKind::NotInVersion { version: 0 }, "strict")
+    );
+
+    let lax = Everything { lax: true, ..named() };
+    assert_eq!(lax.to_bytes(0).expect("it is dropped"), named().to_bytes(0).expect("the same"));
+
+    let tagged = Everything { text: "more".into(), ..named() };
+    for version in 0..=2 {
+        let error = tagged.to_bytes(version).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.field().as_str()),
+            (EncodeErrorKind::NotInVersion { version }, "text")
+        );
+    }
+    let error = tagged.to_bytes(4).unwrap_err();
+    assert_eq!(error.kind(), EncodeErrorKind::UnsupportedVersion { version: 4, first: 0, last: 3 });
+}
+
+#[test]
+fn null_is_an_error_where_the_version_does_not_allow_it() {
+    let error = Everything::default().to_bytes(0).unwrap_err();
+    assert_eq!((error.kind(), error.field().as_str()), (EncodeErrorKind::Null { version: 0 }, "name"));
+    assert_eq!(encode(&Everything::default(), 1), b"\0\0\xff\xff\xff\xff\0\xff\xff");
+}
+
+#[test]
+fn a_nullable_struct_has_a_marker_which_is_a_varint_in_a_tag() {
+    let value = Everything { part: Some(Part { a: 1, b: 2 }), late: Some(Part { a: 3, b: 4 }), ..named() };
+    let head = b"\0\0\xff\xff\xff\xff\0\x02t";
+    assert_eq!(encode(&value, 3), [&head[..], b"\x01\x01\x02\0", b"\x01\x01\x04\x01\x03\x04\0"].concat());
+
+    let value = Everything { late: None, ..named() };
+    assert_eq!(encode(&value, 2), [&head[..], b"\xff", b"\x01\x01\x01\0"].concat());
+}
+
+#[test]
+fn tags_are_written_in_ascending_order_and_with_a_size_of_any_length() {
+    let text: CompactString = "x".repeat(200).into();
+    let value = Everything { text: text.clone(), late: None, ..named() };
+    let head = b"\0\0\xff\xff\xff\xff\0\x02t\xff";
+    let tagged = [b"\x02\x00\xca\x01\xc9\x01", text.as_bytes(), b"\x01\x01\0"].concat();
+    assert_eq!(encode(&value, 3), [&head[..], &tagged].concat());
+}
