@@ -1,0 +1,242 @@
+//! One segment: a log file and its indexes. Readers share it; who appends to it, rolls it or deletes it is decided
+//! above. `append` grows the active one, `read` finds batches, `recover` scans.
+
+pub(crate) mod append;
+mod index_file;
+pub(crate) mod name;
+pub(crate) mod read;
+pub(crate) mod recover;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use ottla_index::{OffsetEntry, SealedIndex, TimeEntry};
+use ottla_model::Offset;
+use parking_lot::Mutex;
+
+use crate::io::{self as disk, Create, Directory, LogFile};
+use crate::log::{LogError, ReadMode};
+use crate::log_dir::Health;
+use crate::pool::{Pool, Slot};
+use index_file::{IndexFile, Look};
+use name::{FileKind, file_name};
+
+/// What all logs of a directory share: bounds on open files and maps, and the directory's health.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) files: Arc<Pool<dyn LogFile>>,
+    pub(crate) offset_maps: Arc<Pool<SealedIndex<OffsetEntry>>>,
+    pub(crate) time_maps: Arc<Pool<SealedIndex<TimeEntry>>>,
+    pub(crate) health: Health,
+}
+
+impl Shared {
+    /// Bounds: so many open files, and as many maps for the two kinds of index together.
+    pub(crate) fn new(open_files_max: usize) -> Arc<Self> {
+        Arc::new(Self {
+            files: Pool::new(open_files_max),
+            offset_maps: Pool::new(open_files_max / 2),
+            time_maps: Pool::new(open_files_max / 2),
+            health: Health::default(),
+        })
+    }
+}
+
+/// A timestamp and the last offset of the first batch that brought it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LargestTimestamp {
+    pub(crate) timestamp_ms: i64,
+    pub(crate) offset: Offset,
+}
+
+/// A segment's files.
+///
+/// Invariant: `bytes` is the end of the last whole batch. The file may be longer (preallocated, or a write failed) and
+/// is cut when the segment is sealed or closed.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    base: Offset,
+    directory: Arc<dyn Directory>,
+    log_name: String,
+    log: Arc<Slot<dyn LogFile>>,
+    offsets: IndexFile<OffsetEntry>,
+    times: IndexFile<TimeEntry>,
+    bytes: AtomicU64,
+    /// None until it was looked up.
+    largest_timestamp: Mutex<Option<LargestTimestamp>>,
+    /// Whether a sealed segment's indexes may differ from what is on the disk.
+    indexes_dirty: AtomicBool,
+}
+
+impl Segment {
+    /// A segment whose files exist, all of them sealed, with so many bytes of batches.
+    pub(crate) fn existing(
+        directory: &Arc<dyn Directory>,
+        shared: &Shared,
+        base: Offset,
+        bytes: u64,
+    ) -> Self {
+        Self::existing_named(directory, shared, base, file_name(base, FileKind::Log), bytes)
+    }
+
+    /// The same, where the log file has another name than the usual.
+    pub(crate) fn existing_named(
+        directory: &Arc<dyn Directory>,
+        shared: &Shared,
+        base: Offset,
+        log_name: String,
+        bytes: u64,
+    ) -> Self {
+        let name = |kind| file_name(base, kind);
+        Self {
+            base,
+            directory: Arc::clone(directory),
+            log_name,
+            log: Slot::new(&shared.files),
+            offsets: IndexFile::sealed(name(FileKind::OffsetIndex), &shared.files, &shared.offset_maps),
+            times: IndexFile::sealed(name(FileKind::TimeIndex), &shared.files, &shared.time_maps),
+            bytes: AtomicU64::new(bytes),
+            largest_timestamp: Mutex::new(None),
+            indexes_dirty: AtomicBool::new(false),
+        }
+    }
+
+    /// Makes an empty segment, ready to grow. `preallocate` is the size that its file gets at once.
+    pub(crate) fn create(
+        directory: &Arc<dyn Directory>,
+        shared: &Shared,
+        base: Offset,
+        index_bytes_max: u32,
+        preallocate: Option<u64>,
+    ) -> Result<Self, LogError> {
+        let segment = Self::existing(directory, shared, base, 0);
+        let log = segment.log.get_or(|| directory.open(&segment.log_name, Create::Empty));
+        let log = log.map_err(|error| segment.error("create", FileKind::Log, error))?;
+        if let Some(bytes) = preallocate {
+            log.set_bytes(bytes).map_err(|error| segment.error("preallocate", FileKind::Log, error))?;
+        }
+        segment.start_indexes(index_bytes_max)?;
+        segment.set_largest_timestamp(None);
+        Ok(segment)
+    }
+
+    pub(crate) fn base(&self) -> Offset {
+        self.base
+    }
+
+    /// The end of the last whole batch.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_bytes(&self, bytes: u64) {
+        self.bytes.store(bytes, Ordering::Release);
+    }
+
+    /// The largest timestamp in it, or none while it has no batch with one.
+    pub(crate) fn largest_timestamp(&self) -> Result<Option<LargestTimestamp>, LogError> {
+        let mut largest = self.largest_timestamp.lock();
+        if largest.is_none() {
+            let last = self.times.last(&*self.directory, ReadMode::MayBlock);
+            let last = last.map_err(|error| self.error("read", FileKind::TimeIndex, error))?;
+            let Look::Seen(last) = last else { return Ok(None) };
+            *largest = Some(last.map_or(self.no_timestamp(), |last| LargestTimestamp {
+                timestamp_ms: last.timestamp_ms,
+                offset: last.offset.at(self.base),
+            }));
+        }
+        Ok(largest.filter(|largest| largest.timestamp_ms >= 0))
+    }
+
+    pub(crate) fn set_largest_timestamp(&self, largest: Option<LargestTimestamp>) {
+        *self.largest_timestamp.lock() = Some(largest.unwrap_or(self.no_timestamp()));
+    }
+
+    fn forget_largest_timestamp(&self) {
+        *self.largest_timestamp.lock() = None;
+    }
+
+    /// Makes the log file durable.
+    pub(crate) fn sync_log(&self) -> io::Result<()> {
+        self.log_file()?.sync()
+    }
+
+    /// Makes the indexes durable, if they have changed since.
+    pub(crate) fn sync_indexes(&self) -> io::Result<()> {
+        if self.indexes_dirty.swap(false, Ordering::AcqRel) {
+            let synced = self.offsets.sync(&*self.directory).and_then(|()| self.times.sync(&*self.directory));
+            if synced.is_err() {
+                self.indexes_dirty.store(true, Ordering::Release);
+            }
+            return synced;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn indexes_are_dirty(&self) -> bool {
+        self.indexes_dirty.load(Ordering::Acquire)
+    }
+
+    /// Removes the files. Readers that hold them go on.
+    pub(crate) fn remove(&self) -> Result<(), LogError> {
+        self.release();
+        for kind in name::SEGMENT_KINDS {
+            disk::remove_if_there(&*self.directory, &file_name(self.base, kind))
+                .map_err(|error| self.error("remove", kind, error))?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of open files and maps; the next use opens them again.
+    pub(crate) fn release(&self) {
+        self.log.clear();
+        self.offsets.release();
+        self.times.release();
+    }
+
+    /// Empties the indexes, in memory and on the disk, and makes them grow.
+    pub(crate) fn start_indexes(&self, index_bytes_max: u32) -> Result<(), LogError> {
+        let directory = &*self.directory;
+        let started = self.offsets.start(directory, index_bytes_max);
+        started.map_err(|error| self.error("remove", FileKind::OffsetIndex, error))?;
+        let started = self.times.start(directory, index_bytes_max);
+        started.map_err(|error| self.error("remove", FileKind::TimeIndex, error))
+    }
+
+    /// Takes over the indexes of the active segment of a log that was closed cleanly; gives the last entry.
+    pub(crate) fn adopt_indexes(&self, index_bytes_max: u32) -> Result<Option<OffsetEntry>, LogError> {
+        let directory = &*self.directory;
+        let adopted = self.offsets.adopt(directory, index_bytes_max);
+        adopted.map_err(|error| self.error("read", FileKind::OffsetIndex, error))?;
+        let adopted = self.times.adopt(directory, index_bytes_max);
+        adopted.map_err(|error| self.error("read", FileKind::TimeIndex, error))?;
+        self.last_offset_entry()
+    }
+
+    fn last_offset_entry(&self) -> Result<Option<OffsetEntry>, LogError> {
+        match self.offsets.last(&*self.directory, ReadMode::MayBlock) {
+            Ok(Look::Seen(last)) => Ok(last),
+            Ok(Look::WouldBlock) => Ok(None),
+            Err(error) => Err(self.error("read", FileKind::OffsetIndex, error)),
+        }
+    }
+
+    /// Cuts the log file.
+    pub(crate) fn cut_file(&self, bytes: u64) -> Result<(), LogError> {
+        let cut = self.log_file().and_then(|file| file.set_bytes(bytes));
+        cut.map_err(|error| self.error("truncate", FileKind::Log, error))
+    }
+
+    fn no_timestamp(&self) -> LargestTimestamp {
+        LargestTimestamp { timestamp_ms: -1, offset: self.base }
+    }
+
+    fn log_file(&self) -> io::Result<Arc<dyn LogFile>> {
+        self.log.get_or(|| self.directory.open(&self.log_name, Create::No))
+    }
+
+    pub(crate) fn error(&self, action: &'static str, kind: FileKind, source: io::Error) -> LogError {
+        LogError::Io { action, path: self.directory.path().join(file_name(self.base, kind)), source }
+    }
+}

@@ -1,0 +1,330 @@
+//! Finding batches in a segment: index, then a walk over headers. It checks no checksum (that is recovery's) and takes
+//! no lock of the writer's: a caller says how many bytes it may see.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ottla_index::RelativeOffset;
+use ottla_model::Offset;
+use ottla_model::batch::{BATCH_HEADER_BYTES, BATCH_PREFIX_BYTES, BatchError, BatchHeader, RecordBatch};
+
+use super::index_file::Look;
+use super::name::{FileKind, file_name};
+use super::{LargestTimestamp, Segment};
+use crate::io::{LogFile, read_full};
+use crate::log::{Damage, LogError, ReadMode, ReadSlice, SliceSource, TimestampedOffset};
+
+/// A header walk reads so much at once: by default an index entry is this far from the next.
+const WALK_BYTES: usize = 4096;
+
+/// The cache is probed at both ends of every piece of this size.
+const PROBE_BYTES: u64 = 256 * 1024;
+
+/// The bytes that a batch's decompressed records may have when a timestamp is looked for in it. Every producer's batch
+/// was decompressed within a tighter bound before it was appended.
+const DECOMPRESSED_BYTES_MAX: usize = 1 << 30;
+
+/// Why a read gave nothing.
+#[derive(Debug)]
+pub(crate) enum ReadFault {
+    WouldBlock,
+    Log(LogError),
+}
+
+impl From<LogError> for ReadFault {
+    fn from(error: LogError) -> Self {
+        Self::Log(error)
+    }
+}
+
+impl ReadFault {
+    /// The error of a read that may wait.
+    pub(crate) fn patient(self) -> LogError {
+        match self {
+            Self::Log(error) => error,
+            Self::WouldBlock => unreachable!("a read that may wait never refuses to"),
+        }
+    }
+}
+
+/// A batch and where it begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FoundBatch {
+    pub(crate) position: u64,
+    pub(crate) header: BatchHeader,
+}
+
+impl Segment {
+    /// The first batch among the first `limit` bytes whose last offset is at or above `target`.
+    pub(crate) fn find(
+        &self,
+        target: Offset,
+        limit: u64,
+        mode: ReadMode,
+    ) -> Result<Option<FoundBatch>, ReadFault> {
+        let mut walk = self.walk(limit, mode)?;
+        let mut position = self.indexed_position(target, &mut walk, mode)?;
+        while let Some(header) = walk.header_at(position)? {
+            if header.last_offset() >= target {
+                return Ok(Some(FoundBatch { position, header }));
+            }
+            position += header.size() as u64;
+        }
+        Ok(None)
+    }
+
+    /// The bytes from `position` on, at most `length` of them.
+    pub(crate) fn slice(&self, position: u64, length: u64, mode: ReadMode) -> Result<ReadSlice, ReadFault> {
+        let file = self.reading(self.log_file())?;
+        match file.system_file() {
+            Some(system_file) => {
+                self.warm(&*file, position, length, mode)?;
+                Ok(ReadSlice { source: SliceSource::File(system_file), position, length })
+            }
+            None => {
+                let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+                let filled = self.reading(read_full(&*file, &mut bytes, position))?;
+                bytes.truncate(filled);
+                let length = filled as u64;
+                Ok(ReadSlice { source: SliceSource::Memory(Bytes::from(bytes)), position: 0, length })
+            }
+        }
+    }
+
+    /// The first record at or above `from` whose own timestamp is at least `timestamp_ms`.
+    pub(crate) fn find_time(
+        &self,
+        timestamp_ms: i64,
+        from: Offset,
+        limit: u64,
+    ) -> Result<Option<TimestampedOffset>, ReadFault> {
+        let mode = ReadMode::MayBlock;
+        let look = self.times.floor(&*self.directory, timestamp_ms, mode);
+        // Before the batch that the entry names, no timestamp reaches the entry's, so none reaches the one sought.
+        let start = match self.indexing(look, FileKind::TimeIndex)? {
+            Some(entry) => entry.offset.at(self.base).max(from),
+            None => from,
+        };
+        let Some(first) = self.find(start, limit, mode)? else { return Ok(None) };
+        let mut walk = self.walk(limit, mode)?;
+        let mut position = first.position;
+        while let Some(header) = walk.header_at(position)? {
+            if header.max_timestamp_ms() >= timestamp_ms {
+                let batch = self.batch_at(position, &header)?;
+                let found = first_record(&batch, |offset, time| time >= timestamp_ms && offset >= from);
+                if let Some(found) = found.map_err(|damage| self.damaged(position, damage))? {
+                    return Ok(Some(found));
+                }
+            }
+            position += header.size() as u64;
+        }
+        Ok(None)
+    }
+
+    /// The first record with the segment's largest timestamp.
+    pub(crate) fn find_largest_time(
+        &self,
+        largest: LargestTimestamp,
+        limit: u64,
+    ) -> Result<Option<TimestampedOffset>, ReadFault> {
+        let Some(found) = self.find(largest.offset, limit, ReadMode::MayBlock)? else { return Ok(None) };
+        let batch = self.batch_at(found.position, &found.header)?;
+        first_record(&batch, |_, time| time == largest.timestamp_ms)
+            .map_err(|damage| self.damaged(found.position, damage).into())
+    }
+
+    /// The whole batch at a place where its header was found.
+    fn batch_at(&self, position: u64, header: &BatchHeader) -> Result<RecordBatch, ReadFault> {
+        let file = self.reading(self.log_file())?;
+        let mut bytes = vec![0; header.size()];
+        let filled = self.reading(read_full(&*file, &mut bytes, position))?;
+        bytes.truncate(filled);
+        let available = filled as u64;
+        match RecordBatch::split_first(&mut Bytes::from(bytes)) {
+            Ok(Some(batch)) => Ok(batch),
+            Ok(None) => {
+                Err(self.damaged(position, Damage::BatchCut { available, size: header.size() as u64 }).into())
+            }
+            Err(error) => Err(self.damaged(position, damage_of(error, available)).into()),
+        }
+    }
+
+    /// A walk over the headers within the first `limit` bytes.
+    pub(crate) fn walk(&self, limit: u64, mode: ReadMode) -> Result<Walk<'_>, ReadFault> {
+        let file = self.reading(self.log_file())?;
+        Ok(Walk { segment: self, file, mode, limit, start: 0, filled: 0, buffer: [0; WALK_BYTES] })
+    }
+
+    /// Where the index says that a walk to `target` may begin. An entry that does not stand at a batch that ends with
+    /// the entry's offset is no right one, and the walk begins at the first byte.
+    fn indexed_position(
+        &self,
+        target: Offset,
+        walk: &mut Walk<'_>,
+        mode: ReadMode,
+    ) -> Result<u64, ReadFault> {
+        let distance = target.distance_from(self.base).clamp(0, i64::from(i32::MAX));
+        let within = self.base.checked_add(distance).unwrap_or(Offset::MAX);
+        let Some(key) = RelativeOffset::of(within, self.base) else { return Ok(0) };
+        let look = self.offsets.floor(&*self.directory, key, mode);
+        let Some(entry) = self.indexing(look, FileKind::OffsetIndex)? else { return Ok(0) };
+        let position = u64::from(entry.position);
+        if position >= walk.limit {
+            return Ok(0);
+        }
+        match walk.header_at(position) {
+            Ok(Some(header)) if header.last_offset() == entry.offset.at(self.base) => Ok(position),
+            Ok(_) | Err(ReadFault::Log(LogError::Damaged { .. })) => Ok(0),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// In `Cached` mode refuses where part of the bytes is not in memory; in the other mode brings them there.
+    fn warm(
+        &self,
+        file: &dyn LogFile,
+        position: u64,
+        length: u64,
+        mode: ReadMode,
+    ) -> Result<(), ReadFault> {
+        let end = position + length;
+        let mut scratch = Vec::new();
+        let mut start = position;
+        while start < end {
+            let stop = end.min(start.saturating_add(PROBE_BYTES));
+            let is_cached = self.is_cached(file, start)? && self.is_cached(file, stop - 1)?;
+            match mode {
+                ReadMode::Cached if !is_cached => return Err(ReadFault::WouldBlock),
+                ReadMode::MayBlock if !is_cached => {
+                    scratch.resize(usize::try_from(stop - start).unwrap_or(usize::MAX), 0);
+                    self.reading(read_full(file, &mut scratch, start))?;
+                }
+                _ => {}
+            }
+            start = stop;
+        }
+        Ok(())
+    }
+
+    fn is_cached(&self, file: &dyn LogFile, position: u64) -> Result<bool, ReadFault> {
+        self.reading(file.read_cached_at(&mut [0], position)).map(|found| found.is_some())
+    }
+
+    fn reading<T>(&self, result: io::Result<T>) -> Result<T, ReadFault> {
+        result.map_err(|error| self.error("read", FileKind::Log, error).into())
+    }
+
+    fn indexing<T>(&self, look: io::Result<Look<T>>, kind: FileKind) -> Result<T, ReadFault> {
+        match look {
+            Ok(Look::Seen(seen)) => Ok(seen),
+            Ok(Look::WouldBlock) => Err(ReadFault::WouldBlock),
+            Err(error) => Err(self.error("read", kind, error).into()),
+        }
+    }
+
+    fn damaged(&self, position: u64, damage: Damage) -> LogError {
+        let path = self.directory.path().join(file_name(self.base, FileKind::Log));
+        LogError::Damaged { path, position, damage }
+    }
+}
+
+/// Reads headers in rising order of position, a few at a time.
+#[derive(Debug)]
+pub(crate) struct Walk<'a> {
+    segment: &'a Segment,
+    file: Arc<dyn LogFile>,
+    mode: ReadMode,
+    limit: u64,
+    start: u64,
+    filled: usize,
+    buffer: [u8; WALK_BYTES],
+}
+
+impl Walk<'_> {
+    /// The header at `position`, or none where the segment ends: also within a batch that is not all there, which
+    /// readers pass over as Kafka's do.
+    pub(crate) fn header_at(&mut self, position: u64) -> Result<Option<BatchHeader>, ReadFault> {
+        match self.checked_header_at(position)? {
+            Ok(header) => Ok(header),
+            Err(Damage::HeaderCut { .. } | Damage::BatchCut { .. }) => Ok(None),
+            Err(damage) => Err(self.segment.damaged(position, damage).into()),
+        }
+    }
+
+    /// As [`Walk::header_at`], but every damage is told.
+    pub(crate) fn checked_header_at(
+        &mut self,
+        position: u64,
+    ) -> Result<Result<Option<BatchHeader>, Damage>, ReadFault> {
+        let available = self.limit.saturating_sub(position);
+        if available == 0 {
+            return Ok(Ok(None));
+        }
+        let needed = BATCH_HEADER_BYTES as u64;
+        if available < needed {
+            return Ok(Err(Damage::HeaderCut { available, needed }));
+        }
+        let bytes = self.bytes_at(position)?;
+        Ok(match BatchHeader::parse(bytes) {
+            Ok(header) if header.size() as u64 > available => {
+                Err(Damage::BatchCut { available, size: header.size() as u64 })
+            }
+            Ok(header) => Ok(Some(header)),
+            Err(error) => Err(damage_of(error, bytes.len() as u64)),
+        })
+    }
+
+    /// Bytes from `position` on, at least a header's number unless the file has fewer.
+    fn bytes_at(&mut self, position: u64) -> Result<&[u8], ReadFault> {
+        let is_there =
+            position >= self.start && position + BATCH_HEADER_BYTES as u64 <= self.start + self.filled as u64;
+        if !is_there {
+            let available = usize::try_from(self.limit - position).unwrap_or(usize::MAX);
+            let buffer = self.buffer.get_mut(..available.min(WALK_BYTES)).unwrap_or_default();
+            self.filled = match self.mode {
+                ReadMode::MayBlock => self.segment.reading(read_full(&*self.file, buffer, position))?,
+                ReadMode::Cached => {
+                    let read = self.segment.reading(self.file.read_cached_at(buffer, position))?;
+                    read.filter(|filled| *filled >= BATCH_HEADER_BYTES).ok_or(ReadFault::WouldBlock)?
+                }
+            };
+            self.start = position;
+        }
+        let skip = usize::try_from(position - self.start).unwrap_or(usize::MAX);
+        Ok(self.buffer.get(skip..self.filled).unwrap_or_default())
+    }
+}
+
+/// The damage that a failed look at a header means, where so many bytes were there.
+pub(crate) fn damage_of(error: BatchError, available: u64) -> Damage {
+    match error {
+        BatchError::Length { length } => Damage::Length { length },
+        BatchError::Magic { magic } => Damage::Magic { magic },
+        BatchError::ShorterThanHeader { size } => {
+            Damage::Length { length: i32::try_from(size - BATCH_PREFIX_BYTES).unwrap_or(i32::MAX) }
+        }
+        BatchError::HeaderCut { .. } => Damage::HeaderCut { available, needed: BATCH_HEADER_BYTES as u64 },
+        BatchError::Cut { size, present } => {
+            Damage::BatchCut { available: present as u64, size: size as u64 }
+        }
+    }
+}
+
+fn first_record(
+    batch: &RecordBatch,
+    passes: impl Fn(Offset, i64) -> bool,
+) -> Result<Option<TimestampedOffset>, Damage> {
+    let records = batch.records(DECOMPRESSED_BYTES_MAX).map_err(|_| Damage::Records)?;
+    for record in &records {
+        let record = record.map_err(|_| Damage::Records)?;
+        if passes(record.offset, record.timestamp_ms) {
+            return Ok(Some(TimestampedOffset {
+                offset: record.offset,
+                timestamp_ms: record.timestamp_ms,
+                leader_epoch: batch.header().leader_epoch(),
+            }));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,171 @@
+//! A scan of a segment's bytes that believes nothing: every header and checksum is looked at, and the first batch that
+//! is not whole ends it. It changes no file.
+
+use std::sync::Arc;
+
+use ottla_model::Offset;
+use ottla_model::batch::{BATCH_HEADER_BYTES, BatchHeader};
+
+use super::Segment;
+use super::name::FileKind;
+use super::read::damage_of;
+use crate::io::{LogFile, read_full};
+use crate::log::{Damage, LogError};
+use crate::producer_state::Marker;
+
+/// What is read at once. A batch up to this size is handed out whole.
+const WINDOW_BYTES: usize = 1 << 20;
+
+/// The checksum covers a batch from here on.
+const CHECKED_FROM: u64 = 21;
+
+/// How a scan ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScanEnd {
+    /// The end of the last whole batch.
+    pub(crate) bytes: u64,
+    /// The offset after the last whole batch.
+    pub(crate) next: Offset,
+    /// Why the scan did not come to the end of the file.
+    pub(crate) damage: Option<Damage>,
+}
+
+/// A whole batch as a scan sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScannedBatch<'a> {
+    pub(crate) header: &'a BatchHeader,
+    /// All its bytes, unless it is larger than what is read at once.
+    bytes: Option<&'a [u8]>,
+}
+
+impl ScannedBatch<'_> {
+    /// The end of a transaction that it marks.
+    pub(crate) fn marker(&self) -> Option<Marker> {
+        if self.header.is_control() { Marker::in_batch(self.bytes?) } else { None }
+    }
+}
+
+impl Segment {
+    /// Looks at every batch from `position` up to `file_bytes`, where the lowest possible offset is `expected`.
+    pub(crate) fn scan(
+        &self,
+        position: u64,
+        file_bytes: u64,
+        expected: Offset,
+        mut visit: impl FnMut(ScannedBatch<'_>),
+    ) -> Result<ScanEnd, LogError> {
+        let file = self.log_file().map_err(|error| self.error("open", FileKind::Log, error))?;
+        let mut window = Window { segment: self, file, file_bytes, start: 0, bytes: Vec::new() };
+        let mut end = ScanEnd { bytes: position, next: expected, damage: None };
+        while end.bytes < file_bytes {
+            match window.batch_at(end.bytes, end.next)? {
+                Ok(header) => {
+                    visit(ScannedBatch { header: &header, bytes: window.batch_bytes(end.bytes, &header) });
+                    end.bytes += header.size() as u64;
+                    end.next = header.next_offset();
+                }
+                Err(damage) => {
+                    end.damage = Some(damage);
+                    break;
+                }
+            }
+        }
+        Ok(end)
+    }
+}
+
+/// The part of a file that is in memory.
+struct Window<'a> {
+    segment: &'a Segment,
+    file: Arc<dyn LogFile>,
+    file_bytes: u64,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window<'_> {
+    /// The batch at `position` if it is whole.
+    fn batch_at(
+        &mut self,
+        position: u64,
+        expected: Offset,
+    ) -> Result<Result<BatchHeader, Damage>, LogError> {
+        let available = self.file_bytes - position;
+        let header = match BatchHeader::parse(self.bytes_at(position, BATCH_HEADER_BYTES)?) {
+            Ok(header) => header,
+            Err(error) => {
+                let is_zero = self.is_zero_from(position)?;
+                return Ok(Err(if is_zero { Damage::ZeroTail } else { damage_of(error, available) }));
+            }
+        };
+        let size = header.size() as u64;
+        if size > available {
+            return Ok(Err(Damage::BatchCut { available, size }));
+        }
+        let (base, last) = (header.base_offset(), header.last_offset());
+        if base < expected || last < base || last == Offset::MAX {
+            return Ok(Err(Damage::Offsets { base, last, expected }));
+        }
+        let computed = self.checksum(position, header.size())?;
+        let stored = header.crc();
+        Ok(if stored == computed { Ok(header) } else { Err(Damage::Checksum { stored, computed }) })
+    }
+
+    /// All bytes of a batch, if they are held.
+    fn batch_bytes(&self, position: u64, header: &BatchHeader) -> Option<&[u8]> {
+        let start = usize::try_from(position.checked_sub(self.start)?).ok()?;
+        self.bytes.get(start..start + header.size())
+    }
+
+    fn checksum(&mut self, position: u64, size: usize) -> Result<u32, LogError> {
+        let end = position + size as u64;
+        let mut at = position + CHECKED_FROM;
+        let mut crc = 0;
+        if size <= WINDOW_BYTES {
+            // A batch that fits is held as one piece, for whoever wants its records.
+            self.bytes_at(position, size)?;
+        }
+        while at < end {
+            let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(WINDOW_BYTES);
+            let bytes = self.bytes_at(at, wanted)?;
+            if bytes.is_empty() {
+                break;
+            }
+            crc = crc32c::crc32c_append(crc, bytes);
+            at += bytes.len() as u64;
+        }
+        Ok(crc)
+    }
+
+    /// `wanted` bytes from `position` on, fewer at the end of the file.
+    fn bytes_at(&mut self, position: u64, wanted: usize) -> Result<&[u8], LogError> {
+        let held_end = self.start + self.bytes.len() as u64;
+        let end = (position + wanted as u64).min(self.file_bytes);
+        if position < self.start || end > held_end {
+            let available = usize::try_from(self.file_bytes - position).unwrap_or(usize::MAX);
+            self.bytes.resize(available.min(WINDOW_BYTES), 0);
+            let read = read_full(&*self.file, &mut self.bytes, position);
+            let filled = read.map_err(|error| self.segment.error("read", FileKind::Log, error))?;
+            self.bytes.truncate(filled);
+            self.start = position;
+        }
+        let skip = usize::try_from(position - self.start).unwrap_or(usize::MAX);
+        let rest = self.bytes.get(skip..).unwrap_or_default();
+        Ok(rest.get(..wanted).unwrap_or(rest))
+    }
+
+    fn is_zero_from(&mut self, position: u64) -> Result<bool, LogError> {
+        let mut at = position;
+        while at < self.file_bytes {
+            let bytes = self.bytes_at(at, WINDOW_BYTES)?;
+            if bytes.iter().any(|byte| *byte != 0) {
+                return Ok(false);
+            }
+            if bytes.is_empty() {
+                break;
+            }
+            at += bytes.len() as u64;
+        }
+        Ok(true)
+    }
+}
