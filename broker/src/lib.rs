@@ -9,4 +9,4 @@ mod threads;
 
 pub use identity::IdentityError;
 pub use run::run;
-pub use running::{OpenListener, RunningBroker, StartError, StopError};
+pub use running::{Fault, OpenListener, RunningBroker, StartError, StopError};

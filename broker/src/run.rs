@@ -13,7 +13,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::{self, Arguments};
 use crate::config::{self, BrokerConfig, Origin};
-use crate::running::RunningBroker;
+use crate::running::{Fault, RunningBroker};
 use crate::threads;
 
 /// What a process ends with that was killed by a signal, less the signal's number.
@@ -24,7 +24,7 @@ const LOG_LEVEL: &str = "info";
 /// Why a running broker stops.
 enum Stop {
     Signal(Signal),
-    Fault(String),
+    Fault(Fault),
 }
 
 /// Runs `ottla-broker` until it is told to stop.
@@ -62,9 +62,9 @@ fn serve(config: BrokerConfig) -> Result<(), String> {
     })
     .map_err(|error| format!("Signals cannot be caught: {error}."))?;
 
-    let on_fault = move |error: ottla_cluster::FeedError| {
+    let on_fault = move |fault: Fault| {
         // Nobody listens only when the process is about to end already.
-        drop(stop.send(Stop::Fault(error.to_string())));
+        drop(stop.send(Stop::Fault(fault)));
     };
     let running = RunningBroker::start(config, on_fault).map_err(|error| error.to_string())?;
     print(&greeting(&running));

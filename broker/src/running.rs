@@ -5,6 +5,7 @@
 //! controller's its own; here is the one that takes over each new metadata image.
 
 use std::net::SocketAddr;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -107,6 +108,17 @@ pub enum StartError {
     System(#[from] std::io::Error),
 }
 
+/// Why a running broker can no longer go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// No more metadata comes.
+    #[error(transparent)]
+    Feed(#[from] FeedError),
+    /// A newer image could not be taken over.
+    #[error("the thread that takes over metadata panicked")]
+    Panicked,
+}
+
 /// Why a broker did not end in good order. A restart recovers.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
@@ -127,7 +139,7 @@ impl RunningBroker {
     /// Whatever stands in the way; nothing that was started goes on running.
     pub fn start(
         mut config: BrokerConfig,
-        on_fault: impl FnOnce(FeedError) + Send + 'static,
+        on_fault: impl FnOnce(Fault) + Send + 'static,
     ) -> Result<Self, StartError> {
         let shares = threads::raise_descriptor_limit();
         // The sockets first: a port that is taken is known before any file is touched.
@@ -368,6 +380,26 @@ async fn apply_until(broker: &Broker, feed: &mut dyn MetadataFeed, offset: Offse
     Ok(())
 }
 
+/// Takes over each new image until it is told to stop.
+async fn take_over(
+    broker: &Broker,
+    feed: &mut dyn MetadataFeed,
+    stopped: &mut oneshot::Receiver<()>,
+) -> Result<(), FeedError> {
+    loop {
+        tokio::select! {
+            biased;
+            // Also when the sender was dropped: the broker is gone.
+            _ = &mut *stopped => return Ok(()),
+            event = feed.next() => {
+                if let FeedEvent::Image(image) = event? {
+                    broker.apply(image);
+                }
+            }
+        }
+    }
+}
+
 /// The thread that takes over each new image. It may wait for a disk, so it is neither a reactor nor the controller.
 struct ImageThread {
     stop: oneshot::Sender<()>,
@@ -378,7 +410,7 @@ impl ImageThread {
     fn start(
         broker: Arc<Broker>,
         mut feed: Box<dyn MetadataFeed>,
-        on_fault: impl FnOnce(FeedError) + Send + 'static,
+        on_fault: impl FnOnce(Fault) + Send + 'static,
     ) -> Result<Self, std::io::Error> {
         let (stop, mut stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = mpsc::sync_channel(1);
@@ -388,22 +420,12 @@ impl ImageThread {
                 Err(error) => return drop(ready.send(Err(error))),
             };
             drop(ready.send(Ok(())));
-            let fault = runtime.block_on(async {
-                loop {
-                    tokio::select! {
-                        biased;
-                        // Also when the sender was dropped: the broker is gone.
-                        _ = &mut stopped => return None,
-                        event = feed.next() => match event {
-                            Ok(FeedEvent::Image(image)) => broker.apply(image),
-                            Ok(FeedEvent::CaughtUp { .. } | FeedEvent::Leader { .. }) => {}
-                            Err(error) => return Some(error),
-                        },
-                    }
-                }
-            });
-            if let Some(error) = fault {
-                on_fault(error);
+            let taken_over =
+                AssertUnwindSafe(|| runtime.block_on(take_over(&broker, &mut *feed, &mut stopped)));
+            match panic::catch_unwind(taken_over) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => on_fault(Fault::Feed(error)),
+                Err(_) => on_fault(Fault::Panicked),
             }
         })?;
         match is_ready.recv() {
