@@ -19,7 +19,7 @@ use ottla_cluster::{
     Endpoint, FeatureRange, FeedError, FeedEvent, LinkError, MetadataFeed, MetadataImage, NodeIdentity,
     features,
 };
-use ottla_model::{Clock, ErrorCode, NodeId, Offset, SystemClock, Uuid};
+use ottla_model::{Clock, ErrorCode, NodeId, Offset, SystemClock};
 use ottla_network::{BlockingPool, Server, ServerConfig, ServerHandle};
 use ottla_protocol::messages::broker_registration::{self, BrokerRegistrationRequest};
 use ottla_storage::{LogDir, LogDirError};
@@ -300,16 +300,16 @@ fn start_controller(
     directories: &[Arc<LogDir>],
     clock: &Arc<dyn Clock>,
 ) -> Result<Embedded, StartError> {
-    let place = directories.iter().position(|directory| directory.path() == config.metadata_log_dir);
-    let directory_id = place.and_then(|place| identity.directory_ids.get(place)).copied();
+    // Its directory is one of the log directories or, apart from them, the last one.
+    let place = config.log_dirs.iter().position(|path| *path == config.metadata_log_dir);
+    let place = place.unwrap_or(config.log_dirs.len());
+    let (Some(directory), Some(directory_id)) = (directories.get(place), identity.directory_ids.get(place))
+    else {
+        unreachable!("the metadata's directory is among the opened ones");
+    };
     let (name, HostPort { host, port }) = config.controller_endpoint.clone();
     let embedded = EmbeddedConfig {
-        log_dir: config.metadata_log_dir.clone(),
-        identity: NodeIdentity {
-            cluster_id: identity.cluster_id.clone(),
-            node_id: identity.node_id,
-            directory_id: directory_id.unwrap_or(Uuid::ZERO),
-        },
+        identity: NodeIdentity { node_id: identity.node_id, directory_id: *directory_id },
         voter_endpoint: Endpoint { name, host, port, security_protocol: PLAINTEXT },
         controller: ControllerSettings {
             cluster_id: identity.cluster_id.clone(),
@@ -318,11 +318,12 @@ fn start_controller(
             delete_topics: config.topics.deletion,
             topic_configs: Arc::new(TopicTable::new(Arc::clone(config))),
         },
+        min_insync_replicas: config.topics.min_insync_replicas,
         snapshot_after_bytes: config.snapshot_after_bytes,
         clock: Arc::clone(clock),
         entropy: identity::entropy()?,
     };
-    EmbeddedController::start(embedded)
+    EmbeddedController::start(embedded, directory)
         .map_err(|source| StartError::Metadata { directory: config.metadata_log_dir.clone(), source })
 }
 

@@ -93,6 +93,8 @@ pub struct TopicRules {
     pub default_partitions: i32,
     /// `default.replication.factor`: of a topic that is created without saying.
     pub default_replication_factor: i16,
+    /// `min.insync.replicas`: what a new cluster has as its default.
+    pub min_insync_replicas: i32,
     /// `auto.create.topics.enable`.
     pub auto_create: bool,
     /// `delete.topic.enable`.
@@ -313,10 +315,12 @@ impl NetworkConfig {
 impl TopicRules {
     fn new(settings: &Settings) -> Self {
         let replication = settings.number("default.replication.factor");
+        let int = |key| i32::try_from(settings.number(key)).expect("the table bounds an int");
         Self {
-            default_partitions: i32::try_from(settings.number("num.partitions")).unwrap_or(i32::MAX),
+            default_partitions: int("num.partitions"),
             // Kafka's type is an int where the protocol has 16 bits; more replicas than that fail at creation anyway.
             default_replication_factor: i16::try_from(replication).unwrap_or(i16::MAX),
+            min_insync_replicas: int("min.insync.replicas"),
             auto_create: settings.boolean("auto.create.topics.enable"),
             deletion: settings.boolean("delete.topic.enable"),
         }
