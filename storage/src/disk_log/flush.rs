@@ -1,0 +1,97 @@
+//! Making records durable, in the order that recovery relies on: data and indexes, epochs and producer snapshots, the
+//! folder, and only then the recovery point. It waits for the disk, without the append lock.
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use ottla_model::Offset;
+
+use super::{DiskLog, Writer, snapshots};
+use crate::checkpoint;
+use crate::log::{Log, LogError};
+use crate::segment::name::FileKind;
+
+impl DiskLog {
+    pub(super) fn flush(&self, offset: Offset, now_ms: i64) -> Result<Offset, LogError> {
+        self.shared.health.check()?;
+        let _one_at_a_time = self.flushing.lock();
+        let positions = self.positions();
+        let target = offset.min(positions.log_end.offset);
+        if target <= positions.recovery_point {
+            return Ok(positions.recovery_point);
+        }
+        let unsynced = self.writer.lock().snapshots.take_unsynced();
+        self.sync_up_to(target, &unsynced)?;
+        Ok(self.set_recovery_point(target, now_ms))
+    }
+
+    pub(super) fn close_cleanly(&self, now_ms: i64) -> Result<(), LogError> {
+        self.shared.health.check()?;
+        let _one_at_a_time = self.flushing.lock();
+        let mut writer = self.writer.lock();
+        if writer.is_closed {
+            return Ok(());
+        }
+        writer.is_closed = true;
+        self.finish_files(&mut writer)?;
+        let unsynced = writer.snapshots.take_unsynced();
+        let log_end = self.positions().log_end.offset;
+        self.sync_up_to(log_end, &unsynced)?;
+        self.set_recovery_point(log_end, now_ms);
+        for segment in self.segments.load().iter() {
+            segment.release();
+        }
+        Ok(())
+    }
+
+    fn finish_files(&self, writer: &mut Writer) -> Result<(), LogError> {
+        writer.tail.close()?;
+        writer.producers.set_end(self.positions().log_end.offset);
+        writer.snapshots.take(&*self.directory, &writer.producers)?;
+        self.names_dirty.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// All or a failed directory: after an error nobody knows what is on the disk.
+    fn sync_up_to(&self, target: Offset, snapshots: &[String]) -> Result<(), LogError> {
+        self.sync_segments(target).map_err(|error| self.shared.health.fail_with(error))?;
+        let unwritten = self.epochs.lock().unwritten();
+        if let Some(entries) = unwritten {
+            let written = checkpoint::write_epochs(&*self.directory, &entries);
+            written.map_err(|error| self.shared.health.fail_with(error))?;
+            self.epochs.lock().written(&entries);
+        }
+        for name in snapshots {
+            self.synced(name, snapshots::sync(&*self.directory, name))?;
+        }
+        if self.names_dirty.swap(false, Ordering::AcqRel) {
+            self.synced("", self.directory.sync())?;
+        }
+        Ok(())
+    }
+
+    fn sync_segments(&self, target: Offset) -> Result<(), LogError> {
+        let list = self.segments.load_full();
+        for segment in list.iter().filter(|segment| segment.indexes_are_dirty()) {
+            segment.sync_indexes().map_err(|error| segment.error("sync", FileKind::OffsetIndex, error))?;
+        }
+        for segment in list.from(self.positions().recovery_point) {
+            if segment.base() < target {
+                segment.sync_log().map_err(|error| segment.error("sync", FileKind::Log, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn synced(&self, name: &str, result: io::Result<()>) -> Result<(), LogError> {
+        let path = || self.directory.path().join(name);
+        result.map_err(|source| self.shared.health.fail("sync", path(), source))
+    }
+
+    fn set_recovery_point(&self, target: Offset, now_ms: i64) -> Offset {
+        self.last_flush_ms.store(now_ms, Ordering::Relaxed);
+        let mut positions = self.positions.lock();
+        positions.recovery_point = positions.recovery_point.max(target);
+        positions.recovery_point
+    }
+}

@@ -1,0 +1,189 @@
+//! A log in Kafka's files: one folder, segments in it, an append lock, and a snapshot of the segment list for readers.
+//!
+//! Locks, in the order in which they may be taken: `flushing`, `writer`, `epochs`, `positions`. A reader takes `positions`
+//! alone, and before it loads the segment list: the list is changed first, so it is never older than the positions. The
+//! locks inside a segment come last and are held for a look only.
+
+mod append;
+mod flush;
+mod leftovers;
+mod load;
+mod read;
+mod roll;
+mod snapshots;
+mod truncate;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use arc_swap::ArcSwap;
+use ottla_model::batch::CheckedBatch;
+use ottla_model::{LeaderEpoch, Offset};
+use parking_lot::Mutex;
+
+use crate::epoch_cache::EpochCache;
+use crate::io::Directory;
+use crate::log::{
+    AppendInfo, EpochEnd, Log, LogConfig, LogError, LogPositions, ReadOutcome, ReadRequest, TimestampedOffset,
+};
+use crate::producer_state::ProducerStates;
+use crate::segment::Shared;
+use crate::segment::append::Tail;
+use crate::segments::Segments;
+use snapshots::Snapshots;
+
+pub use load::{Cut, LogOpening, Recovery};
+
+/// Open files of a log that shares its bound with no other.
+const OPEN_FILES_MAX: usize = 64;
+
+/// A log on a disk.
+#[derive(Debug)]
+pub struct DiskLog {
+    directory: Arc<dyn Directory>,
+    shared: Arc<Shared>,
+    config: ArcSwap<LogConfig>,
+    segments: ArcSwap<Segments>,
+    flushing: Mutex<()>,
+    writer: Mutex<Writer>,
+    epochs: Mutex<EpochCache>,
+    positions: Mutex<LogPositions>,
+    /// A file was made or renamed since the folder was last synced.
+    names_dirty: AtomicBool,
+    last_flush_ms: AtomicI64,
+}
+
+/// What appends change.
+#[derive(Debug)]
+struct Writer {
+    tail: Tail,
+    producers: ProducerStates,
+    snapshots: Snapshots,
+    is_closed: bool,
+}
+
+impl DiskLog {
+    /// Opens the log in a folder, or begins one there. What had to be repaired is told.
+    ///
+    /// # Errors
+    /// Of the disk, or a file that only a person can judge.
+    pub fn open(opening: LogOpening) -> Result<(Self, Recovery), LogError> {
+        load::open(opening, Shared::new(OPEN_FILES_MAX))
+    }
+
+    /// As [`DiskLog::open`], with bounds and health that other logs share.
+    pub(crate) fn open_shared(
+        opening: LogOpening,
+        shared: Arc<Shared>,
+    ) -> Result<(Self, Recovery), LogError> {
+        load::open(opening, shared)
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.directory.path()
+    }
+
+    /// Bytes of all batches in the log's segments.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.segments.load().iter().map(|segment| segment.bytes()).sum()
+    }
+
+    /// The base offset of the first segment: a log start that equals it needs no checkpoint.
+    #[must_use]
+    pub fn first_segment_base(&self) -> Offset {
+        self.segments.load().first().base()
+    }
+
+    /// Takes no more writes and lets go of all files, without a word to the disk: the folder is about to go.
+    pub(crate) fn abandon(&self) {
+        self.writer.lock().is_closed = true;
+        for segment in self.segments.load().iter() {
+            segment.release();
+        }
+    }
+
+    fn config(&self) -> Arc<LogConfig> {
+        self.config.load_full()
+    }
+}
+
+impl Log for DiskLog {
+    fn append_as_leader(
+        &self,
+        batch: CheckedBatch,
+        epoch: LeaderEpoch,
+        now_ms: i64,
+    ) -> Result<AppendInfo, LogError> {
+        self.append(batch, epoch, now_ms)
+    }
+
+    fn read(&self, request: &ReadRequest) -> Result<ReadOutcome, LogError> {
+        self.read_slice(request)
+    }
+
+    fn offset_for_time(&self, timestamp_ms: i64) -> Result<Option<TimestampedOffset>, LogError> {
+        self.find_time(timestamp_ms)
+    }
+
+    fn offset_of_max_timestamp(&self) -> Result<Option<TimestampedOffset>, LogError> {
+        self.find_largest_time()
+    }
+
+    fn positions(&self) -> LogPositions {
+        *self.positions.lock()
+    }
+
+    fn begin_epoch(&self, epoch: LeaderEpoch) {
+        let _no_append = self.writer.lock();
+        let log_end = self.positions().log_end.offset;
+        self.epochs.lock().begin(epoch, log_end);
+    }
+
+    fn latest_epoch(&self) -> Option<LeaderEpoch> {
+        self.epochs.lock().latest()
+    }
+
+    fn epoch_for_offset(&self, offset: Offset) -> Option<LeaderEpoch> {
+        self.epochs.lock().at(offset)
+    }
+
+    fn end_offset_for_epoch(&self, epoch: LeaderEpoch) -> Option<EpochEnd> {
+        let epochs = self.epochs.lock();
+        epochs.end_of(epoch, self.positions().log_end.offset)
+    }
+
+    fn flush_due(&self, now_ms: i64) -> bool {
+        let positions = self.positions();
+        let waited_ms = now_ms.saturating_sub(self.last_flush_ms.load(Ordering::Relaxed));
+        positions.recovery_point < positions.log_end.offset && waited_ms >= self.config.load().flush_ms
+    }
+
+    fn flush_up_to(&self, offset: Offset, now_ms: i64) -> Result<Offset, LogError> {
+        self.flush(offset, now_ms)
+    }
+
+    fn truncate_to(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {
+        self.truncate(offset, now_ms)
+    }
+
+    fn restart_at(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {
+        self.restart(offset, now_ms)
+    }
+
+    fn configure(&self, config: LogConfig) {
+        self.config.store(Arc::new(config));
+    }
+
+    fn expire_producers(&self, now_ms: i64) -> usize {
+        let expiration_ms = self.config.load().producer_id_expiration_ms;
+        self.writer.lock().producers.expire(now_ms, expiration_ms)
+    }
+
+    fn close(&self, now_ms: i64) -> Result<(), LogError> {
+        self.close_cleanly(now_ms)
+    }
+}

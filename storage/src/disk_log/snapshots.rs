@@ -1,0 +1,118 @@
+//! The producer snapshot files of a log: one at each segment's base and one at the end of a clean stop. Which producers
+//! there are and how a file looks is decided elsewhere.
+
+use std::io;
+
+use ottla_model::Offset;
+
+use crate::io::{self as disk, Create, Directory};
+use crate::log::LogError;
+use crate::producer_state::ProducerStates;
+use crate::segment::name::{FileKind, file_name};
+
+/// The offsets of the snapshot files, and which of them are not yet durable.
+#[derive(Debug, Default)]
+pub(super) struct Snapshots {
+    /// Ascending.
+    offsets: Vec<Offset>,
+    unsynced: Vec<Offset>,
+}
+
+impl Snapshots {
+    pub(super) fn new(mut offsets: Vec<Offset>) -> Self {
+        offsets.sort_unstable();
+        Self { offsets, unsynced: Vec::new() }
+    }
+
+    /// Writes the state at its end, unless a file has it, or it says nothing because nothing was ever written.
+    pub(super) fn take(
+        &mut self,
+        directory: &dyn Directory,
+        producers: &ProducerStates,
+    ) -> Result<(), LogError> {
+        let end = producers.end();
+        if end <= self.offsets.last().copied().unwrap_or(Offset::ZERO) {
+            return Ok(());
+        }
+        let name = file_name(end, FileKind::Snapshot);
+        let file = directory.open(&name, Create::Empty);
+        let written = file.and_then(|file| file.write_at(&[&producers.to_snapshot()], 0));
+        written.map_err(|source| error("write", directory, &name, source))?;
+        self.offsets.push(end);
+        self.unsynced.push(end);
+        Ok(())
+    }
+
+    /// The newest state at or below `limit`. Files above it, and files that do not read, are removed.
+    pub(super) fn load(
+        &mut self,
+        directory: &dyn Directory,
+        limit: Offset,
+    ) -> Result<Option<ProducerStates>, LogError> {
+        while let Some(offset) = self.offsets.last().copied() {
+            let name = file_name(offset, FileKind::Snapshot);
+            if offset <= limit {
+                let content = disk::read_named(directory, &name);
+                let content = content.map_err(|source| error("read", directory, &name, source))?;
+                match ProducerStates::from_snapshot(&content.unwrap_or_default(), offset) {
+                    Ok(states) => return Ok(Some(states)),
+                    Err(reason) => {
+                        let path = directory.path().join(&name);
+                        tracing::warn!(path = %path.display(), reason, "a producer snapshot is dropped");
+                    }
+                }
+            }
+            self.offsets.pop();
+            self.unsynced.retain(|unsynced| *unsynced != offset);
+            remove(directory, &name)?;
+        }
+        Ok(None)
+    }
+
+    /// Removes the files that belong to no segment, but for the newest one if it lies beyond the last segment's base:
+    /// that one is of a clean stop.
+    pub(super) fn remove_strays(
+        &mut self,
+        directory: &dyn Directory,
+        bases: &[Offset],
+    ) -> Result<(), LogError> {
+        let newest = self.offsets.last().copied().filter(|newest| Some(newest) > bases.last());
+        let stays = |offset: &Offset| bases.binary_search(offset).is_ok() || Some(*offset) == newest;
+        for offset in self.offsets.iter().filter(|offset| !stays(offset)) {
+            remove(directory, &file_name(*offset, FileKind::Snapshot))?;
+        }
+        self.offsets.retain(stays);
+        Ok(())
+    }
+
+    /// Removes all files.
+    pub(super) fn clear(&mut self, directory: &dyn Directory) -> Result<(), LogError> {
+        for offset in self.offsets.drain(..) {
+            remove(directory, &file_name(offset, FileKind::Snapshot))?;
+        }
+        self.unsynced.clear();
+        Ok(())
+    }
+
+    /// The names of the files that a flush still has to make durable; they count as such from now on.
+    pub(super) fn take_unsynced(&mut self) -> Vec<String> {
+        self.unsynced.drain(..).map(|offset| file_name(offset, FileKind::Snapshot)).collect()
+    }
+}
+
+/// Makes a snapshot durable; one that is gone by now needs nothing.
+pub(super) fn sync(directory: &dyn Directory, name: &str) -> io::Result<()> {
+    match directory.open(name, Create::No) {
+        Ok(file) => file.sync(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn remove(directory: &dyn Directory, name: &str) -> Result<(), LogError> {
+    disk::remove_if_there(directory, name).map_err(|source| error("remove", directory, name, source))
+}
+
+fn error(action: &'static str, directory: &dyn Directory, name: &str, source: io::Error) -> LogError {
+    LogError::Io { action, path: directory.path().join(name), source }
+}
