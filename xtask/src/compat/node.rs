@@ -2,6 +2,7 @@
 //! when the value goes.
 
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,6 +19,12 @@ const STOP_TIME_MAX: Duration = Duration::from_secs(60);
 const CLUSTER_ID: &str = "MkU3OEVBNTcwNTJENDM2Qg";
 /// Java's exit code after SIGTERM.
 const JAVA_TERMINATED: i32 = 143;
+
+/// Where a broker's outputs are kept, in its folder.
+const OUTPUTS: [&str; 2] = ["stdout", "stderr"];
+
+/// Positions in a broker's outputs.
+pub(crate) type Mark = [u64; 2];
 
 /// Whose broker it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,16 +92,28 @@ impl Node {
         &self.data
     }
 
-    /// What the broker has written to stdout and stderr, over all its starts.
-    pub(crate) fn log(&self) -> String {
-        let file = |name: &str| std::fs::read(self.folder.join(name)).unwrap_or_default();
-        let text = [file("stdout"), file("stderr")].concat();
-        String::from_utf8_lossy(&text).into_owned()
+    /// How much the broker has written until now.
+    pub(crate) fn mark(&self) -> Mark {
+        OUTPUTS.map(|name| std::fs::metadata(self.folder.join(name)).map_or(0, |file| file.len()))
+    }
+
+    /// What the broker has written to stdout and stderr since then.
+    pub(crate) fn said_since(&self, mark: Mark) -> String {
+        let mut bytes = Vec::new();
+        for (name, position) in OUTPUTS.iter().zip(mark) {
+            if let Ok(mut file) = File::open(self.folder.join(name))
+                && file.seek(SeekFrom::Start(position)).is_ok()
+            {
+                // A file that cannot be read has nothing to tell; the caller looks for what it expects.
+                let _ = file.read_to_end(&mut bytes);
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Starts it and returns once it takes connections.
     pub(crate) fn start(&mut self, peers: &Peers) -> Result<()> {
-        let started_before = self.log().len();
+        let mark = self.mark();
         let mut command = self.command(peers)?;
         let append = |name: &str| {
             File::options()
@@ -103,23 +122,23 @@ impl Node {
                 .open(self.folder.join(name))
                 .context("opening a broker's output")
         };
-        command.stdin(Stdio::null()).stdout(append("stdout")?).stderr(append("stderr")?);
+        let [stdout, stderr] = OUTPUTS;
+        command.stdin(Stdio::null()).stdout(append(stdout)?).stderr(append(stderr)?);
         let mut child = command.spawn().with_context(|| format!("{} does not start", self.kind.name()))?;
         let ready = process::wait_until(START_TIME_MAX, || {
             if let Some(status) = child.try_wait()? {
-                bail!("{} ended at its start ({status}):\n{}", self.kind.name(), self.log());
+                bail!("{} ended at its start ({status}):\n{}", self.kind.name(), self.said_since(mark));
             }
-            let log = self.log();
-            let since = log.get(started_before..).unwrap_or("");
-            let said_so = self.kind == Kind::Ottla || since.contains("Kafka Server started");
-            Ok(said_so && TcpStream::connect(self.address()).is_ok())
+            let answers = TcpStream::connect(self.address()).is_ok();
+            Ok(answers
+                && (self.kind == Kind::Ottla || self.said_since(mark).contains("Kafka Server started")))
         });
         self.child = Some(child);
         if !ready? {
             bail!(
                 "{} takes no connection {START_TIME_MAX:?} after its start:\n{}",
                 self.kind.name(),
-                self.log()
+                self.said_since(mark)
             );
         }
         Ok(())
@@ -138,13 +157,13 @@ impl Node {
         let Some(mut child) = self.child.take() else { return Ok(()) };
         process::run(Command::new("kill").args(["-TERM", &child.id().to_string()]))?;
         let status = process::wait(&mut child, STOP_TIME_MAX)
-            .with_context(|| format!("stopping {}:\n{}", self.kind.name(), self.log()))?;
+            .with_context(|| format!("stopping {}", self.kind.name()))?;
         let clean = match self.kind {
             Kind::Ottla => status.success(),
             Kind::Kafka => status.code() == Some(JAVA_TERMINATED),
         };
         if !clean {
-            bail!("{} stopped with {status}:\n{}", self.kind.name(), self.log());
+            bail!("{} stopped with {status}", self.kind.name());
         }
         Ok(())
     }
@@ -216,7 +235,9 @@ impl Node {
              transaction.state.log.num.partitions=1\n\
              transaction.state.log.replication.factor=1\n\
              transaction.state.log.min.isr=1\n\
-             group.initial.rebalance.delay.ms=0\n",
+             group.initial.rebalance.delay.ms=0\n\
+             broker.session.timeout.ms=3000\n\
+             broker.heartbeat.interval.ms=500\n",
             address = self.address(),
             data = self.data.display(),
             metadata = metadata.display(),
