@@ -9,17 +9,17 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use ottla_model::{Clock, NodeId, Offset, Uuid};
-use ottla_storage::Log;
 use ottla_storage::io::Directory;
+use ottla_storage::{Log, LogConfig, LogDir};
 use tokio::sync::{oneshot, watch};
-use tracing::error;
+use tracing::{error, warn};
 
-use crate::controller::{ControllerSettings, Decision, Occasion, decide};
+use crate::controller::{ControllerSettings, Decision, Occasion, decide, farewell};
 use crate::features::METADATA_VERSION;
 use crate::feed::{BoxFuture, FeedError, FeedEvent, MetadataFeed};
 use crate::image::{Endpoint, MetadataImage};
 use crate::link::{ControllerLink, ControllerReply, ControllerRequest, ControllerResponse, LinkError};
-use crate::metadata_log::{AppendError, MetadataLog, OpenError, Owner};
+use crate::metadata_log::{EmbeddedError, METADATA_FOLDER, MetadataLog, Owner};
 use crate::replay::ImageBuilder;
 
 /// Requests that may wait for the controller; each is bounded by the largest frame that the broker accepts.
@@ -74,16 +74,33 @@ pub struct Embedded {
 #[derive(Debug)]
 pub struct EmbeddedController {
     requests: Sender<Message>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Result<(), EmbeddedError>>>,
 }
 
 impl EmbeddedController {
-    /// Replays the metadata log, begins a new epoch in it, and starts the thread. `log` is the log in the folder
-    /// [`METADATA_FOLDER`](crate::METADATA_FOLDER) and `folder` that folder; its directory is locked by the caller.
+    /// Opens the metadata log in a log directory, which is locked, replays it, begins a new epoch in it, and starts
+    /// the thread.
     ///
     /// # Errors
     /// Whatever stands against carrying this log on. Nothing was started then.
-    pub fn open(config: EmbeddedConfig, log: Box<dyn Log>, folder: Arc<dyn Directory>) -> Result<Embedded, OpenError> {
+    pub fn start(config: EmbeddedConfig, directory: &LogDir) -> Result<Embedded, EmbeddedError> {
+        let settings = LogConfig::default();
+        let (log, recovery) = directory.open_internal(METADATA_FOLDER, settings, config.clock.now_ms())?;
+        for cut in &recovery.cut {
+            warn!(file = %cut.file.display(), position = cut.position, damage = %cut.damage, "the metadata log was cut");
+        }
+        Self::start_on(config, Box::new(log), directory.folder(METADATA_FOLDER))
+    }
+
+    /// The same on a log that is open, and the folder that it lies in.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_on(
+        config: EmbeddedConfig,
+        log: Box<dyn Log>,
+        folder: Arc<dyn Directory>,
+    ) -> Result<Embedded, EmbeddedError> {
         let owner = Owner {
             node_id: config.identity.node_id,
             directory_id: config.identity.directory_id,
@@ -111,35 +128,46 @@ impl EmbeddedController {
         let thread = std::thread::Builder::new()
             .name("ottla-controller".to_owned())
             .spawn(move || worker.run(&requests))
-            .map_err(OpenError::Thread)?;
+            .map_err(EmbeddedError::Thread)?;
         let controller = Self { requests: sender, thread: Some(thread) };
         Ok(Embedded { controller, link: Arc::new(link), feed: Box::new(feed) })
     }
 
-    /// Answers what has been asked, closes the log, and ends the thread.
-    pub fn shut_down(mut self) {
-        self.stop();
+    /// Answers what has been asked, fences the broker, closes the log, and ends the thread.
+    ///
+    /// # Errors
+    /// If the log could not be closed in good order, or had failed before.
+    pub fn shutdown(mut self) -> Result<(), EmbeddedError> {
+        self.stop(Stop::InGoodOrder)
     }
 
-    fn stop(&mut self) {
-        let Some(thread) = self.thread.take() else { return };
+    fn stop(&mut self, how: Stop) -> Result<(), EmbeddedError> {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
         // Without a receiver the thread has ended already.
-        let _ = self.requests.send(Message::Stop);
-        if thread.join().is_err() {
-            error!("the controller's thread has panicked");
-        }
+        let _ = self.requests.send(Message::Stop(how));
+        thread.join().unwrap_or(Err(EmbeddedError::Panicked))
     }
 }
 
+/// Without [`shutdown`](EmbeddedController::shutdown) the log is left as a crash leaves it.
 impl Drop for EmbeddedController {
     fn drop(&mut self) {
-        self.stop();
+        if let Err(error) = self.stop(Stop::AtOnce) {
+            error!(%error, "the controller has failed");
+        }
     }
 }
 
 enum Message {
     Call(Call),
-    Stop,
+    Stop(Stop),
+}
+
+/// How the thread is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    InGoodOrder,
+    AtOnce,
 }
 
 struct Call {
@@ -244,27 +272,27 @@ struct Pending {
 }
 
 impl Worker {
-    fn run(mut self, requests: &Receiver<Message>) {
-        let ending = loop {
-            let Ok(first) = requests.recv() else { break None };
+    fn run(mut self, requests: &Receiver<Message>) -> Result<(), EmbeddedError> {
+        let served = loop {
+            let Ok(first) = requests.recv() else { break Ok(Stop::AtOnce) };
             match self.serve(first, requests) {
-                Ok(true) => {}
-                Ok(false) => break None,
-                Err(error) => break Some(error.to_string()),
+                Ok(None) => {}
+                Ok(Some(stop)) => break Ok(stop),
+                Err(error) => break Err(error),
             }
         };
-        self.end(ending, requests);
+        self.end(served, requests)
     }
 
-    /// Serves what waits, up to a group's size, with one fsync. False: no more is to be served.
-    fn serve(&mut self, first: Message, requests: &Receiver<Message>) -> Result<bool, AppendError> {
-        let mut go_on = true;
+    /// Serves what waits, up to a group's size, with one fsync, and says whether to stop then.
+    fn serve(&mut self, first: Message, requests: &Receiver<Message>) -> Result<Option<Stop>, EmbeddedError> {
+        let mut stop = None;
         let before = self.log.end();
         for message in std::iter::once(first).chain(requests.try_iter()).take(GROUP_REQUESTS_MAX) {
             match message {
                 Message::Call(call) => self.decide(call)?,
-                Message::Stop => {
-                    go_on = false;
+                Message::Stop(how) => {
+                    stop = Some(how);
                     break;
                 }
             }
@@ -280,10 +308,10 @@ impl Worker {
         if self.log.bytes_since_snapshot() >= self.config.snapshot_after_bytes {
             self.log.write_snapshot(self.builder.current(), self.config.clock.now_ms())?;
         }
-        Ok(go_on)
+        Ok(stop)
     }
 
-    fn decide(&mut self, Call { request, reply }: Call) -> Result<(), AppendError> {
+    fn decide(&mut self, Call { request, reply }: Call) -> Result<(), EmbeddedError> {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         let occasion = Occasion { next_offset: self.log.end(), entropy: &*self.config.entropy };
         let Decision { records, response } =
@@ -293,25 +321,43 @@ impl Worker {
             let appended = self.log.append(records, level, self.config.clock.now_ms())?;
             let replayed =
                 self.builder.replay_batch(appended.base, appended.epoch, appended.timestamp_ms, records);
-            replayed.map_err(|(offset, source)| AppendError::Replay { offset, source })?;
+            replayed.map_err(|(offset, source)| EmbeddedError::Replay { offset, source })?;
         }
         self.pending.push(Pending { reply, response, offset: self.builder.current().position().offset });
         Ok(())
     }
 
-    fn end(mut self, ending: Ending, requests: &Receiver<Message>) {
-        if let Some(reason) = &ending {
+    fn end(
+        self,
+        served: Result<Stop, EmbeddedError>,
+        requests: &Receiver<Message>,
+    ) -> Result<(), EmbeddedError> {
+        let reason = served.as_ref().err().map(ToString::to_string);
+        if let Some(reason) = &reason {
             error!(reason, "the metadata log takes no more changes");
-        } else if let Err(error) = self.log.close(self.config.clock.now_ms()) {
-            error!(%error, "the metadata log could not be closed");
         }
-        // Set before the channels close, so that whoever sees them closed finds the reason.
-        let _ = self.outcome.set(ending);
+        // Set before anything is dropped that somebody waits for, so that whoever sees the end finds the reason.
+        let _ = self.outcome.set(reason);
         for message in requests.try_iter() {
             if let Message::Call(call) = message {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
                 let _ = call.reply.send(Err(link_error(&self.outcome)));
             }
         }
+        match served? {
+            Stop::InGoodOrder => self.leave(),
+            Stop::AtOnce => Ok(()),
+        }
+    }
+
+    fn leave(mut self) -> Result<(), EmbeddedError> {
+        let image = self.builder.current();
+        let level = image.feature_level(METADATA_VERSION);
+        let now_ms = self.config.clock.now_ms();
+        if let Some(record) = farewell(image, self.config.identity.node_id) {
+            self.log.append(&[record], level, now_ms)?;
+            self.log.flush(now_ms)?;
+        }
+        Ok(self.log.close(now_ms)?)
     }
 }

@@ -11,7 +11,7 @@ use ottla_protocol::control::leader_change::Voter as LeaderChangeVoter;
 use ottla_protocol::control::{LeaderChangeMessage, VotersRecord, voters};
 use ottla_protocol::metadata::{AbortTransactionRecord, MetadataRecord};
 use ottla_storage::io::{Create, Directory};
-use ottla_storage::{Log, LogError, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice, SliceSource};
+use ottla_storage::{Log, LogDirError, LogError, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice, SliceSource};
 use tracing::{info, warn};
 
 use crate::batches::{BatchContent, BatchError, BatchPlace, ContentError, ControlRecord, control_batch, data_batch};
@@ -30,9 +30,9 @@ const REPLAY_READ_BYTES: u64 = 1 << 20;
 /// Whole snapshots that are kept: the newest, and the one before in case that is damaged.
 const SNAPSHOTS_KEPT: usize = 2;
 
-/// Why the metadata log cannot be opened.
+/// Why the embedded controller cannot start, or did not stop in good order.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum EmbeddedError {
     /// The log itself.
     #[error("the metadata log: {0}")]
     Log(#[from] LogError),
@@ -119,6 +119,15 @@ pub enum OpenError {
     /// The first batches cannot be made.
     #[error("the metadata log: {0}")]
     Batch(#[from] BatchError),
+    /// The directory of the log.
+    #[error(transparent)]
+    Directory(#[from] LogDirError),
+    /// A snapshot cannot be written.
+    #[error("a metadata snapshot cannot be written: {0}")]
+    Snapshot(std::io::Error),
+    /// The controller's thread has panicked.
+    #[error("the controller's thread has panicked")]
+    Panicked,
     /// The controller's thread cannot be started.
     #[error("cannot start the controller's thread: {0}")]
     Thread(std::io::Error),
@@ -126,19 +135,6 @@ pub enum OpenError {
 
 fn detail(cause: &Option<String>) -> String {
     cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"))
-}
-
-/// Why the log takes no more.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum AppendError {
-    #[error("the metadata log: {0}")]
-    Log(#[from] LogError),
-    #[error("the metadata log: {0}")]
-    Batch(#[from] BatchError),
-    #[error("a metadata snapshot: {0}")]
-    Snapshot(std::io::Error),
-    #[error("the controller's own record at offset {offset}: {source}")]
-    Replay { offset: Offset, source: ReplayError },
 }
 
 /// Who the log belongs to.
@@ -179,7 +175,7 @@ impl MetadataLog {
         owner: Owner<'_>,
         min_insync_replicas: i32,
         now_ms: i64,
-    ) -> Result<(Self, ImageBuilder), OpenError> {
+    ) -> Result<(Self, ImageBuilder), EmbeddedError> {
         let mut replay = Replay::read(&*log, &*folder)?;
         replay.check(owner)?;
         let empty = replay.end == Offset::ZERO;
@@ -241,7 +237,7 @@ impl MetadataLog {
         records: &[MetadataRecord],
         metadata_version: i16,
         now_ms: i64,
-    ) -> Result<Appended, AppendError> {
+    ) -> Result<Appended, EmbeddedError> {
         let place = self.place(now_ms);
         let batch = data_batch(place, metadata_version, records)?;
         let base = self.append_batch(batch, now_ms)?;
@@ -254,7 +250,7 @@ impl MetadataLog {
     }
 
     /// Writes a snapshot of an image that stands at the end of the log, and removes older ones.
-    pub(crate) fn write_snapshot(&mut self, image: &MetadataImage, now_ms: i64) -> Result<(), AppendError> {
+    pub(crate) fn write_snapshot(&mut self, image: &MetadataImage, now_ms: i64) -> Result<(), EmbeddedError> {
         let id = SnapshotId { end: self.end, epoch: self.epoch };
         let snapshot = Snapshot {
             last_contained_timestamp_ms: self.last_timestamp_ms,
@@ -262,7 +258,7 @@ impl MetadataLog {
             records: image.to_records(),
         };
         let batches = snapshot.encode(id, image.feature_level(METADATA_VERSION), now_ms)?;
-        write_snapshot_file(&*self.folder, id, &batches).map_err(AppendError::Snapshot)?;
+        write_snapshot_file(&*self.folder, id, &batches).map_err(EmbeddedError::Snapshot)?;
         self.bytes_since_snapshot = 0;
         info!(snapshot = %id, records = snapshot.records.len(), "metadata snapshot written");
         self.remove_old_snapshots();
@@ -290,7 +286,7 @@ impl MetadataLog {
     }
 
     /// The first batch of an epoch: who leads; in an empty log also who votes.
-    fn begin_epoch(&mut self, leader: NodeId, builder: &mut ImageBuilder, now_ms: i64) -> Result<(), OpenError> {
+    fn begin_epoch(&mut self, leader: NodeId, builder: &mut ImageBuilder, now_ms: i64) -> Result<(), EmbeddedError> {
         let voter = LeaderChangeVoter { voter_id: leader, ..LeaderChangeVoter::default() };
         let mut records = vec![ControlRecord::LeaderChange(LeaderChangeMessage {
             leader_id: leader,
@@ -313,13 +309,13 @@ impl MetadataLog {
         records: &[MetadataRecord],
         builder: &mut ImageBuilder,
         now_ms: i64,
-    ) -> Result<(), OpenError> {
+    ) -> Result<(), EmbeddedError> {
         let place = self.place(now_ms);
         let level = builder.current().feature_level(METADATA_VERSION);
         let level = if level == 0 { features::METADATA_VERSION_MAX } else { level };
         let base = self.append_batch(data_batch(place, level, records)?, now_ms)?;
         let replayed = builder.replay_batch(base, self.epoch, place.timestamp_ms, records);
-        replayed.map_err(|(offset, source)| OpenError::Replay { offset, source })
+        replayed.map_err(|(offset, source)| EmbeddedError::Replay { offset, source })
     }
 
     fn last_position(&self) -> ImagePosition {
@@ -360,7 +356,7 @@ struct Replay {
 }
 
 impl Replay {
-    fn read(log: &dyn Log, folder: &dyn Directory) -> Result<Self, OpenError> {
+    fn read(log: &dyn Log, folder: &dyn Directory) -> Result<Self, EmbeddedError> {
         let mut epoch = LeaderEpoch::new(0);
         if let Some(text) = read_named(folder, quorum_state::FILE_NAME)? {
             epoch = QuorumState::parse(&text)?.leader_epoch;
@@ -380,7 +376,7 @@ impl Replay {
     }
 
     /// Takes the newest snapshot that is whole. A damaged one is passed over as long as the log has what it holds.
-    fn load_snapshot(&mut self, log_start: Offset, folder: &dyn Directory) -> Result<(), OpenError> {
+    fn load_snapshot(&mut self, log_start: Offset, folder: &dyn Directory) -> Result<(), EmbeddedError> {
         let mut cause = None;
         for id in snapshots(folder)?.into_iter().rev() {
             if id.end < log_start {
@@ -399,15 +395,15 @@ impl Replay {
             }
         }
         if log_start > Offset::ZERO {
-            return Err(OpenError::NoSnapshot { start: log_start, cause });
+            return Err(EmbeddedError::NoSnapshot { start: log_start, cause });
         }
         Ok(())
     }
 
-    fn apply_snapshot(&mut self, id: SnapshotId, snapshot: Snapshot) -> Result<(), OpenError> {
+    fn apply_snapshot(&mut self, id: SnapshotId, snapshot: Snapshot) -> Result<(), EmbeddedError> {
         for record in &snapshot.records {
             let replayed = self.builder.replay(record);
-            replayed.map_err(|source| OpenError::SnapshotReplay { file: id.to_string(), source })?;
+            replayed.map_err(|source| EmbeddedError::SnapshotReplay { file: id.to_string(), source })?;
         }
         self.builder.advance(ImagePosition {
             offset: Offset::new(id.end.get() - 1),
@@ -421,7 +417,7 @@ impl Replay {
         Ok(())
     }
 
-    fn load_log(&mut self, log: &dyn Log) -> Result<(), OpenError> {
+    fn load_log(&mut self, log: &dyn Log) -> Result<(), EmbeddedError> {
         let log_end = log.positions().log_end.offset;
         if log_end < self.end {
             // The snapshot is durable and the log's end was not: the records between are in the snapshot.
@@ -448,11 +444,11 @@ impl Replay {
         Ok(())
     }
 
-    fn split(&self, bytes: &mut Bytes) -> Result<Option<RecordBatch>, OpenError> {
-        RecordBatch::split_first(bytes).map_err(|source| OpenError::Frame { offset: self.end, source })
+    fn split(&self, bytes: &mut Bytes) -> Result<Option<RecordBatch>, EmbeddedError> {
+        RecordBatch::split_first(bytes).map_err(|source| EmbeddedError::Frame { offset: self.end, source })
     }
 
-    fn replay_batch(&mut self, batch: &RecordBatch) -> Result<(), OpenError> {
+    fn replay_batch(&mut self, batch: &RecordBatch) -> Result<(), EmbeddedError> {
         let header = batch.header();
         let (base, last) = (header.base_offset(), header.last_offset());
         if last < self.end {
@@ -472,7 +468,7 @@ impl Replay {
             }
             BatchContent::Data(records) => {
                 let replayed = self.builder.replay_batch(base, epoch, timestamp_ms, &records);
-                replayed.map_err(|(offset, source)| OpenError::Replay { offset, source })?;
+                replayed.map_err(|(offset, source)| EmbeddedError::Replay { offset, source })?;
             }
         }
         self.end = last.next();
@@ -482,32 +478,32 @@ impl Replay {
     }
 
     /// Whether one node alone may carry this log on.
-    fn check(&self, owner: Owner<'_>) -> Result<(), OpenError> {
+    fn check(&self, owner: Owner<'_>) -> Result<(), EmbeddedError> {
         let node = owner.node_id;
         let voters: Vec<NodeId> = match &self.kraft.voters {
             Some(record) => record.voters.iter().map(|voter| voter.voter_id).collect(),
             None => self.leader_change_voters.clone(),
         };
         if voters.iter().any(|voter| *voter != node) {
-            return Err(OpenError::OtherVoters { voters: voters.iter().map(|voter| voter.get()).collect(), node });
+            return Err(EmbeddedError::OtherVoters { voters: voters.iter().map(|voter| voter.get()).collect(), node });
         }
         let named = self.kraft.voters.iter().flat_map(|record| &record.voters).map(|voter| voter.voter_directory_id);
         for named in named {
             if named != owner.directory_id {
-                return Err(OpenError::OtherDirectory { named, node, actual: owner.directory_id });
+                return Err(EmbeddedError::OtherDirectory { named, node, actual: owner.directory_id });
             }
         }
         let brokers: Vec<i32> =
             self.builder.current().brokers().map(|broker| broker.id).filter(|id| *id != node).map(NodeId::get).collect();
         if !brokers.is_empty() {
-            return Err(OpenError::OtherBrokers { brokers, node });
+            return Err(EmbeddedError::OtherBrokers { brokers, node });
         }
         Ok(())
     }
 
-    fn next_epoch(&self) -> Result<LeaderEpoch, OpenError> {
+    fn next_epoch(&self) -> Result<LeaderEpoch, EmbeddedError> {
         let next = self.epoch.get().checked_add(1);
-        next.map(LeaderEpoch::new).ok_or(OpenError::EpochsExhausted { epoch: self.epoch })
+        next.map(LeaderEpoch::new).ok_or(EmbeddedError::EpochsExhausted { epoch: self.epoch })
     }
 }
 
@@ -527,7 +523,7 @@ fn new_quorum(owner: Owner<'_>) -> KraftState {
 }
 
 /// What Kafka's `format` leaves behind: the voters and feature levels before the first record.
-fn write_bootstrap_snapshot(folder: &dyn Directory, kraft: &KraftState, now_ms: i64) -> Result<(), OpenError> {
+fn write_bootstrap_snapshot(folder: &dyn Directory, kraft: &KraftState, now_ms: i64) -> Result<(), EmbeddedError> {
     let snapshot = Snapshot {
         last_contained_timestamp_ms: now_ms,
         kraft: kraft.clone(),
@@ -538,7 +534,7 @@ fn write_bootstrap_snapshot(folder: &dyn Directory, kraft: &KraftState, now_ms: 
         .map_err(io("write", &SnapshotId::BOOTSTRAP.to_string()))
 }
 
-fn write_partition_metadata(folder: &dyn Directory) -> Result<(), OpenError> {
+fn write_partition_metadata(folder: &dyn Directory) -> Result<(), EmbeddedError> {
     const NAME: &str = "partition.metadata";
     let text = format!("version: 0\ntopic_id: {METADATA_TOPIC_ID}");
     replace(folder, NAME, &[text.as_bytes()]).map_err(io("write", NAME))
@@ -550,14 +546,14 @@ fn write_snapshot_file(folder: &dyn Directory, id: SnapshotId, batches: &[Checke
 }
 
 /// The snapshots in the folder, ascending.
-fn snapshots(folder: &dyn Directory) -> Result<Vec<SnapshotId>, OpenError> {
+fn snapshots(folder: &dyn Directory) -> Result<Vec<SnapshotId>, EmbeddedError> {
     let entries = folder.list().map_err(io("list", METADATA_FOLDER))?;
     let mut ids: Vec<SnapshotId> = entries.iter().filter_map(|entry| entry.name.parse().ok()).collect();
     ids.sort();
     Ok(ids)
 }
 
-fn read_named(folder: &dyn Directory, name: &str) -> Result<Option<Vec<u8>>, OpenError> {
+fn read_named(folder: &dyn Directory, name: &str) -> Result<Option<Vec<u8>>, EmbeddedError> {
     let read = || {
         let file = folder.open(name, Create::No)?;
         let bytes = usize::try_from(file.bytes()?).map_err(std::io::Error::other)?;
@@ -612,7 +608,7 @@ fn slice_bytes(slice: &ReadSlice) -> std::io::Result<Bytes> {
     }
 }
 
-fn io(action: &'static str, file: &str) -> impl FnOnce(std::io::Error) -> OpenError {
+fn io(action: &'static str, file: &str) -> impl FnOnce(std::io::Error) -> EmbeddedError {
     let file = file.to_owned();
-    move |source| OpenError::Io { action, file, source }
+    move |source| EmbeddedError::Io { action, file, source }
 }

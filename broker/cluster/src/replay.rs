@@ -94,7 +94,7 @@ pub enum ReplayError {
 }
 
 /// The largest partition number in a log, exclusive: a bound for what a damaged record may claim, far above use.
-pub const PARTITIONS_PER_TOPIC_MAX: i32 = 1_000_000;
+pub(crate) const PARTITIONS_PER_TOPIC_MAX: i32 = 1_000_000;
 
 /// Replays batches and hands out an image at every point where no transaction is open.
 #[derive(Debug, Clone, Default)]

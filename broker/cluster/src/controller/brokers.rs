@@ -6,7 +6,8 @@ use std::sync::Arc;
 use ottla_model::{ErrorCode, NodeId, PartitionIndex, Uuid};
 use ottla_protocol::messages::broker_registration::{BrokerRegistrationRequest, BrokerRegistrationResponse};
 use ottla_protocol::metadata::{
-    BrokerEndpoint, BrokerFeature, MetadataRecord, PartitionChangeRecord, RegisterBrokerRecord,
+    BrokerEndpoint, BrokerFeature, BrokerRegistrationChangeRecord, MetadataRecord, PartitionChangeRecord,
+    RegisterBrokerRecord,
 };
 
 use super::{ControllerSettings, Decision, Occasion};
@@ -28,6 +29,19 @@ pub(super) fn decide(
     let response =
         BrokerRegistrationResponse { broker_epoch: epoch, ..BrokerRegistrationResponse::default() };
     Decision { records, response: ControllerResponse::BrokerRegistration(response) }
+}
+
+/// The broker stops in good order together with its controller. It is fenced from here on, so that whoever carries the
+/// log on need not wait whether it still lives: Kafka's controller would, for a session's time.
+pub(super) fn leave(image: &MetadataImage, id: NodeId) -> Option<MetadataRecord> {
+    let broker = image.broker(id).filter(|broker| !broker.fenced)?;
+    let change = BrokerRegistrationChangeRecord {
+        broker_id: id,
+        broker_epoch: broker.epoch,
+        fenced: 1,
+        ..BrokerRegistrationChangeRecord::default()
+    };
+    Some(change.into())
 }
 
 fn registration(request: &BrokerRegistrationRequest, epoch: i64) -> RegisterBrokerRecord {
@@ -97,6 +111,10 @@ fn election(
         leader: broker,
         ..PartitionChangeRecord::default()
     };
+    // The logs were recovered before the broker registered.
+    if partition.leader_recovery_state != 0 {
+        change.leader_recovery_state = 0;
+    }
     if !partition.isr.contains(&broker) {
         change.isr = Some(vec![broker]);
     }

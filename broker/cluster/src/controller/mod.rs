@@ -76,6 +76,12 @@ pub fn decide(
     }
 }
 
+/// What the controller's own broker leaves in the log when both stop in good order.
+#[must_use]
+pub fn farewell(image: &MetadataImage, node: NodeId) -> Option<MetadataRecord> {
+    brokers::leave(image, node)
+}
+
 /// The brokers that may be given partitions.
 fn usable_brokers(image: &MetadataImage) -> impl Iterator<Item = NodeId> {
     let usable = |broker: &&Arc<crate::image::BrokerImage>| {

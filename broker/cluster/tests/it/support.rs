@@ -107,7 +107,7 @@ impl Machine {
     /// With the node registered as broker, with one log directory.
     pub(crate) fn new() -> Self {
         let mut machine = Self::empty();
-        machine.register(&registration(-1));
+        machine.register(&registration(-1)).unwrap();
         machine
     }
 
