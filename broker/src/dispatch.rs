@@ -22,8 +22,9 @@ use crate::connection_state::ConnectionState;
 use crate::context::Broker;
 use crate::delayed::waits::Waits;
 use crate::handlers::{
-    api_versions, create_topics, delete_topics, describe_cluster, describe_configs, describe_topic_partitions,
-    fetch, init_producer_id, list_offsets, metadata, offset_for_leader_epoch, produce,
+    api_versions, create_topics, delete_topics, describe_cluster, describe_configs,
+    describe_topic_partitions, fetch, init_producer_id, list_offsets, metadata, offset_for_leader_epoch,
+    produce,
 };
 use crate::reply::ReplyTo;
 
@@ -91,7 +92,11 @@ impl Service {
         Self { broker, waits }
     }
 
-    async fn answer(&self, connection: &mut ConnectionState, frame: RequestFrame) -> Result<Outcome, DecodeError> {
+    async fn answer(
+        &self,
+        connection: &mut ConnectionState,
+        frame: RequestFrame,
+    ) -> Result<Outcome, DecodeError> {
         let to = ReplyTo::request(&frame);
         let mut call = Call { connection, client_id: frame.client_id.clone(), service: self, to };
         let call = &mut call;
@@ -124,7 +129,9 @@ impl ottla_network::Service for Service {
     async fn dispatch(&self, connection: &mut ConnectionState, frame: Bytes) -> Outcome {
         let frame = match RequestFrame::parse(frame, served_versions) {
             Ok(frame) => frame,
-            Err(RequestFrameError::UnsupportedVersion { api: ApiKey::ApiVersions, correlation_id, .. }) => {
+            Err(RequestFrameError::UnsupportedVersion {
+                api: ApiKey::ApiVersions, correlation_id, ..
+            }) => {
                 return api_versions::unsupported_version(correlation_id);
             }
             Err(error) => {
@@ -198,7 +205,10 @@ impl Call<'_> {
     ///
     /// # Errors
     /// The code for the whole request when there is no controller to ask.
-    pub(crate) async fn ask_controller(&self, request: ControllerRequest) -> Result<ControllerResponse, ErrorCode> {
+    pub(crate) async fn ask_controller(
+        &self,
+        request: ControllerRequest,
+    ) -> Result<ControllerResponse, ErrorCode> {
         let broker = self.broker();
         match broker.controller.call(request).await {
             Ok(reply) => {

@@ -129,8 +129,12 @@ impl Flusher {
     /// Works until the queue is stopped.
     pub(crate) fn run(mut self) {
         loop {
-            let due =
-                [self.recovery_points_due, self.checkpoint_due, self.high_watermarks_due, self.flush_look_due];
+            let due = [
+                self.recovery_points_due,
+                self.checkpoint_due,
+                self.high_watermarks_due,
+                self.flush_look_due,
+            ];
             let pending = self.queue.take(due.into_iter().flatten().min());
             if pending.stopping {
                 return;
@@ -196,7 +200,8 @@ impl Flusher {
     fn flush_aged(&mut self) {
         self.flush_look_due = None;
         let now_ms = self.clock.now_ms();
-        let aged: Vec<_> = self.dirty.values().filter(|partition| partition.log().flush_due(now_ms)).cloned().collect();
+        let aged: Vec<_> =
+            self.dirty.values().filter(|partition| partition.log().flush_due(now_ms)).cloned().collect();
         for partition in aged {
             self.flush(&partition, partition.positions().log_end);
         }

@@ -82,7 +82,8 @@ impl PartitionMap {
     /// Their high watermarks, as the checkpoint file lists them.
     pub(crate) fn high_watermarks(&self, directory: &Arc<LogDir>) -> Vec<(TopicPartition, Offset)> {
         let partitions = self.in_directory(directory);
-        let mark = |partition: &Arc<Partition>| (partition.name().clone(), partition.positions().high_watermark);
+        let mark =
+            |partition: &Arc<Partition>| (partition.name().clone(), partition.positions().high_watermark);
         partitions.iter().map(mark).collect()
     }
 

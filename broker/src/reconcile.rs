@@ -90,7 +90,8 @@ fn adopt(
     let LoadedLog { partition: name, topic_id, log, high_watermark, .. } = loaded;
     let known = image.topic(name.topic.as_str()).filter(|topic| Some(topic.id) == topic_id);
     let partition = known.and_then(|topic| Some((topic, topic.partition(name.partition)?)));
-    let Some((topic, partition)) = partition.filter(|(_, found)| found.replicas.contains(&broker.node_id)) else {
+    let Some((topic, partition)) = partition.filter(|(_, found)| found.replicas.contains(&broker.node_id))
+    else {
         tracing::warn!(partition = %name, "the metadata does not know this log: it is set aside as stray");
         if let Err(error) = directory.dir.set_aside(&name) {
             tracing::error!(partition = %name, %error, "a stray log could not be set aside");
@@ -108,7 +109,9 @@ fn create(
     index: PartitionIndex,
     partition: &PartitionImage,
 ) {
-    let Some(place) = partition.replicas.iter().position(|replica| *replica == broker.node_id) else { return };
+    let Some(place) = partition.replicas.iter().position(|replica| *replica == broker.node_id) else {
+        return;
+    };
     let name = TopicPartition { topic: topic.name.clone(), partition: index };
     let Some(directory) = broker.log_dirs.place(partition.directories.get(place).copied()) else {
         tracing::error!(partition = %name, "no log directory takes writes: the partition stays offline");
@@ -120,7 +123,9 @@ fn create(
             let held = Held { name, log, high_watermark: Offset::ZERO };
             hold(broker, settings, directory, topic, partition, held);
         }
-        Err(error) => tracing::error!(partition = %name, %error, "the partition cannot be created and stays offline"),
+        Err(error) => {
+            tracing::error!(partition = %name, %error, "the partition cannot be created and stays offline")
+        }
     }
 }
 

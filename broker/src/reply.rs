@@ -63,7 +63,8 @@ impl ReplyTo {
 
     fn encode<M: Message>(self, response: &M) -> Result<Encoded, EncodeError> {
         let mut writer = Writer::new();
-        ResponseHeader { correlation_id: self.correlation_id }.encode_into(&mut writer, self.header_version)?;
+        ResponseHeader { correlation_id: self.correlation_id }
+            .encode_into(&mut writer, self.header_version)?;
         response.encode_into(&mut writer, self.version)?;
         Ok(writer.finish())
     }

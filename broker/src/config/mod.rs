@@ -13,7 +13,8 @@ pub mod topic;
 
 pub use broker::{BrokerConfig, Sources, UnusableConfig};
 pub use describe::{
-    DescribedConfig, DescribedSynonym, DynamicConfigs, Source, describe_broker, describe_broker_defaults, describe_topic,
+    DescribedConfig, DescribedSynonym, DynamicConfigs, Source, describe_broker, describe_broker_defaults,
+    describe_topic,
 };
 pub use listener::{HostPort, ListenerConfig};
 pub use property::{InvalidValue, Property};

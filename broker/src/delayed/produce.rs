@@ -20,7 +20,11 @@ pub(crate) struct Unacknowledged {
 }
 
 /// Waits until every batch is acknowledged, cannot be any more, or the time is up. Gives each one's code, in order.
-pub(crate) async fn wait(waits: Rc<Waits>, batches: Vec<Unacknowledged>, timeout: Duration) -> Vec<ErrorCode> {
+pub(crate) async fn wait(
+    waits: Rc<Waits>,
+    batches: Vec<Unacknowledged>,
+    timeout: Duration,
+) -> Vec<ErrorCode> {
     let deadline = Instant::now().checked_add(timeout);
     let watch = waits.watch(batches.iter().map(|batch| &batch.partition), deadline);
     let mut codes: Vec<Option<ErrorCode>> = batches.iter().map(Unacknowledged::outcome).collect();
@@ -45,6 +49,8 @@ impl Unacknowledged {
             return Some(ErrorCode::NONE);
         }
         let able = self.partition.check_leader(LeaderEpoch::UNKNOWN).map(drop);
-        able.and_then(|()| self.partition.check_directory()).err().map(|error| error_map::of_partition(&error))
+        able.and_then(|()| self.partition.check_directory())
+            .err()
+            .map(|error| error_map::of_partition(&error))
     }
 }

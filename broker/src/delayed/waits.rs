@@ -82,8 +82,10 @@ impl Waits {
         deadline: Option<Instant>,
     ) -> Watch {
         let waiter = Rc::new(Waiter::default());
-        let registrations: Vec<_> =
-            partitions.enumerate().map(|(place, partition)| self.register(partition, &waiter, place)).collect();
+        let registrations: Vec<_> = partitions
+            .enumerate()
+            .map(|(place, partition)| self.register(partition, &waiter, place))
+            .collect();
         waiter.moved.borrow_mut().named.resize(registrations.len(), false);
         let deadline = deadline.map(|at| {
             let (key, earliest) = self.deadlines.borrow_mut().add(at, Rc::clone(&waiter));
@@ -95,7 +97,12 @@ impl Waits {
         Watch { waits: Rc::clone(self), waiter, registrations, deadline }
     }
 
-    fn register(&self, partition: &Arc<Partition>, waiter: &Rc<Waiter>, place: usize) -> (PartitionKey, usize) {
+    fn register(
+        &self,
+        partition: &Arc<Partition>,
+        waiter: &Rc<Waiter>,
+        place: usize,
+    ) -> (PartitionKey, usize) {
         let key = partition.key();
         let mut partitions = self.partitions.borrow_mut();
         let watched = partitions.entry(key).or_insert_with(|| {

@@ -33,7 +33,11 @@ pub(crate) fn handle(call: &mut Call<'_>, request: ApiVersionsRequest) -> Outcom
     call.reply(&ApiVersionsResponse {
         api_keys: SERVED.iter().map(|served| served.advertised()).collect(),
         supported_features: supported
-            .map(|range| SupportedFeatureKey { name: range.name, min_version: range.min, max_version: range.max })
+            .map(|range| SupportedFeatureKey {
+                name: range.name,
+                min_version: range.min,
+                max_version: range.max,
+            })
             .collect(),
         finalized_features_epoch: image.position().offset.get(),
         finalized_features: image
@@ -63,7 +67,8 @@ pub(crate) fn unsupported_version(correlation_id: i32) -> Outcome {
 
 fn check(call: &Call<'_>, request: &ApiVersionsRequest) -> Result<(), ErrorCode> {
     if call.version() >= SOFTWARE_SINCE
-        && !(is_software_text(&request.client_software_name) && is_software_text(&request.client_software_version))
+        && !(is_software_text(&request.client_software_name)
+            && is_software_text(&request.client_software_version))
     {
         return Err(ErrorCode::INVALID_REQUEST);
     }

@@ -3,7 +3,9 @@
 use ottla_cluster::{ControllerRequest, ControllerResponse};
 use ottla_model::ErrorCode;
 use ottla_network::Outcome;
-use ottla_protocol::messages::create_topics::{CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse};
+use ottla_protocol::messages::create_topics::{
+    CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
+};
 
 use crate::dispatch::Call;
 

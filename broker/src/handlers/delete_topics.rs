@@ -3,7 +3,9 @@
 use ottla_cluster::{ControllerRequest, ControllerResponse};
 use ottla_model::{ErrorCode, TopicName, Uuid};
 use ottla_network::Outcome;
-use ottla_protocol::messages::delete_topics::{DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse};
+use ottla_protocol::messages::delete_topics::{
+    DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse,
+};
 
 use crate::dispatch::Call;
 
@@ -29,5 +31,8 @@ fn refusal(asked: Vec<(Option<TopicName>, Uuid)>, error_code: ErrorCode) -> Dele
         error_code,
         ..DeletableTopicResult::default()
     };
-    DeleteTopicsResponse { responses: asked.into_iter().map(refused).collect(), ..DeleteTopicsResponse::default() }
+    DeleteTopicsResponse {
+        responses: asked.into_iter().map(refused).collect(),
+        ..DeleteTopicsResponse::default()
+    }
 }

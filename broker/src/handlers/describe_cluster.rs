@@ -18,11 +18,11 @@ pub(crate) fn handle(call: &mut Call<'_>, request: DescribeClusterRequest) -> Ou
         BROKERS => {}
         CONTROLLERS => {
             let message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER";
-            return call.reply(&refusal(request.endpoint_type, ErrorCode::MISMATCHED_ENDPOINT_TYPE, message));
+            return call.reply(&refusal(ErrorCode::MISMATCHED_ENDPOINT_TYPE, message));
         }
         other => {
             let message = format!("Unsupported endpoint type {other}");
-            return call.reply(&refusal(other, ErrorCode::UNSUPPORTED_ENDPOINT_TYPE, &message));
+            return call.reply(&refusal(ErrorCode::UNSUPPORTED_ENDPOINT_TYPE, &message));
         }
     }
     let broker = call.broker();
@@ -50,11 +50,10 @@ pub(crate) fn handle(call: &mut Call<'_>, request: DescribeClusterRequest) -> Ou
     })
 }
 
-fn refusal(endpoint_type: i8, error_code: ErrorCode, message: &str) -> DescribeClusterResponse {
+fn refusal(error_code: ErrorCode, message: &str) -> DescribeClusterResponse {
     DescribeClusterResponse {
         error_code,
         error_message: Some(message.into()),
-        endpoint_type,
         ..DescribeClusterResponse::default()
     }
 }

@@ -29,7 +29,6 @@ pub(crate) fn handle(call: &mut Call<'_>, request: DescribeConfigsRequest) -> Ou
     let describe = |resource: DescribeConfigsResource| {
         let described = describe(call.broker(), &image, &resource);
         let result = DescribeConfigsResult {
-            error_message: None,
             resource_type: resource.resource_type,
             resource_name: resource.resource_name,
             ..DescribeConfigsResult::default()
@@ -40,7 +39,8 @@ pub(crate) fn handle(call: &mut Call<'_>, request: DescribeConfigsRequest) -> Ou
                     Some(keys) if !keys.is_empty() => keys.iter().any(|key| key == config.name),
                     _ => true,
                 };
-                let configs = configs.into_iter().filter(wanted).map(|config| shown(config, detail)).collect();
+                let configs =
+                    configs.into_iter().filter(wanted).map(|config| shown(config, detail)).collect();
                 DescribeConfigsResult { configs, ..result }
             }
             Err((error_code, message)) => {
@@ -58,16 +58,22 @@ fn describe(
     resource: &DescribeConfigsResource,
 ) -> Result<Vec<DescribedConfig>, Refusal> {
     match resource.resource_type {
-        ConfigResource::TOPIC => describe_topic(broker, image, &TopicName::new(resource.resource_name.clone())),
+        ConfigResource::TOPIC => {
+            describe_topic(broker, image, &TopicName::new(resource.resource_name.clone()))
+        }
         ConfigResource::BROKER => describe_broker(broker, image, &resource.resource_name),
         kind => Err((ErrorCode::INVALID_REQUEST, format_compact!("Unsupported resource type: {kind}"))),
     }
 }
 
-fn describe_topic(broker: &Broker, image: &MetadataImage, topic: &TopicName) -> Result<Vec<DescribedConfig>, Refusal> {
-    topic
-        .check()
-        .map_err(|rule| (ErrorCode::INVALID_TOPIC_EXCEPTION, format_compact!("Topic name is invalid: {rule}")))?;
+fn describe_topic(
+    broker: &Broker,
+    image: &MetadataImage,
+    topic: &TopicName,
+) -> Result<Vec<DescribedConfig>, Refusal> {
+    topic.check().map_err(|rule| {
+        (ErrorCode::INVALID_TOPIC_EXCEPTION, format_compact!("Topic name is invalid: {rule}"))
+    })?;
     if image.topic(topic.as_str()).is_none() {
         let message = format_compact!("The topic '{topic}' does not exist.");
         return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message));
@@ -76,7 +82,11 @@ fn describe_topic(broker: &Broker, image: &MetadataImage, topic: &TopicName) -> 
     Ok(with_dynamic(broker, image, |dynamic| config::describe_topic(&broker.config, dynamic, own)))
 }
 
-fn describe_broker(broker: &Broker, image: &MetadataImage, name: &str) -> Result<Vec<DescribedConfig>, Refusal> {
+fn describe_broker(
+    broker: &Broker,
+    image: &MetadataImage,
+    name: &str,
+) -> Result<Vec<DescribedConfig>, Refusal> {
     if name.is_empty() {
         return Ok(with_dynamic(broker, image, |dynamic| config::describe_broker_defaults(dynamic)));
     }
@@ -86,13 +96,23 @@ fn describe_broker(broker: &Broker, image: &MetadataImage, name: &str) -> Result
         }
         Ok(id) => Err((
             ErrorCode::INVALID_REQUEST,
-            format_compact!("Unexpected broker id, expected {} or empty string, but received {id}", broker.node_id),
+            format_compact!(
+                "Unexpected broker id, expected {} or empty string, but received {id}",
+                broker.node_id
+            ),
         )),
-        Err(_) => Err((ErrorCode::INVALID_REQUEST, format_compact!("Broker id must be an integer, but it is: {name}"))),
+        Err(_) => Err((
+            ErrorCode::INVALID_REQUEST,
+            format_compact!("Broker id must be an integer, but it is: {name}"),
+        )),
     }
 }
 
-fn with_dynamic<T>(broker: &Broker, image: &MetadataImage, use_them: impl FnOnce(DynamicConfigs<'_>) -> T) -> T {
+fn with_dynamic<T>(
+    broker: &Broker,
+    image: &MetadataImage,
+    use_them: impl FnOnce(DynamicConfigs<'_>) -> T,
+) -> T {
     let node = image.configs(&ConfigResource::broker(broker.node_id)).map(AsRef::as_ref);
     let cluster = image.configs(&ConfigResource::default_broker()).map(AsRef::as_ref);
     use_them(DynamicConfigs { node, cluster })

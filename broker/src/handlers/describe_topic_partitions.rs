@@ -18,7 +18,7 @@ const PARTITIONS_MAX: i32 = 2000;
 
 pub(crate) fn handle(call: &mut Call<'_>, request: DescribeTopicPartitionsRequest) -> Outcome {
     let image = call.broker().image.load();
-    if request.cursor.as_ref().is_some_and(|cursor| cursor.partition_index < PartitionIndex::new(0)) {
+    if request.cursor.as_ref().is_some_and(|cursor| !is_valid(cursor, &request)) {
         return call.reply(&refusal(request));
     }
     let mut page = Page {
@@ -38,6 +38,13 @@ pub(crate) fn handle(call: &mut Call<'_>, request: DescribeTopicPartitionsReques
     call.reply(&DescribeTopicPartitionsResponse { topics, next_cursor: next, ..Default::default() })
 }
 
+/// A cursor points to a partition of a topic that is asked for.
+fn is_valid(cursor: &Cursor, request: &DescribeTopicPartitionsRequest) -> bool {
+    let is_asked =
+        request.topics.is_empty() || request.topics.iter().any(|topic| topic.name == cursor.topic_name);
+    is_asked && cursor.partition_index >= PartitionIndex::new(0)
+}
+
 /// The topics from the cursor on, by name, each with its first partition to tell. An empty list asks for all.
 fn names(image: &MetadataImage, request: &DescribeTopicPartitionsRequest) -> Vec<(TopicName, usize)> {
     let mut names: BTreeSet<TopicName> = match request.topics.is_empty() {
@@ -47,10 +54,6 @@ fn names(image: &MetadataImage, request: &DescribeTopicPartitionsRequest) -> Vec
     let Some(cursor) = &request.cursor else { return names.into_iter().map(|name| (name, 0)).collect() };
     names = names.split_off(&cursor.topic_name);
     let first = usize::try_from(cursor.partition_index.get()).unwrap_or(0);
-    // The cursor's topic keeps its place also if nobody named it; one that is gone meanwhile does not.
-    if request.topics.is_empty() && image.topic(cursor.topic_name.as_str()).is_none() {
-        return names.into_iter().map(|name| (name, 0)).collect();
-    }
     let begin_at = |name: TopicName| {
         let begin = if name == cursor.topic_name { first } else { 0 };
         (name, begin)
@@ -69,14 +72,14 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn add(&mut self, name: TopicName, first: usize) {
-        let Some(topic) = self.image.topic(name.as_str()) else {
-            self.topics.push(unknown(name));
-            return;
-        };
         if self.left == 0 {
             self.next = Some(cursor(name, first));
             return;
         }
+        let Some(topic) = self.image.topic(name.as_str()) else {
+            self.topics.push(unknown(name));
+            return;
+        };
         let end = topic.partitions.len().min(first.saturating_add(self.left));
         let told = topic.partitions.iter().enumerate().take(end).skip(first);
         let partitions: Vec<_> = told.map(|(index, partition)| self.partition(index, partition)).collect();
@@ -94,7 +97,11 @@ impl Page<'_> {
         });
     }
 
-    fn partition(&self, index: usize, partition: &PartitionImage) -> DescribeTopicPartitionsResponsePartition {
+    fn partition(
+        &self,
+        index: usize,
+        partition: &PartitionImage,
+    ) -> DescribeTopicPartitionsResponsePartition {
         let is_alive = |id: NodeId| self.image.broker(id).is_some_and(|broker| !broker.fenced);
         let is_reachable = |id: NodeId| shared::node(self.image, id, self.listener).is_some();
         let error_code = match partition.leader {
@@ -125,6 +132,7 @@ fn unknown(name: TopicName) -> DescribeTopicPartitionsResponseTopic {
         error_code,
         is_internal: shared::is_internal(&name),
         name: Some(name),
+        topic_authorized_operations: shared::TOPIC_OPERATIONS,
         ..DescribeTopicPartitionsResponseTopic::default()
     }
 }
@@ -137,7 +145,7 @@ fn partition_index(index: usize) -> PartitionIndex {
     PartitionIndex::new(i32::try_from(index).expect("a topic has fewer than 2^31 partitions"))
 }
 
-/// The answer to a cursor that points before the first partition.
+/// The answer to a cursor that is not valid.
 fn refusal(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse {
     let refused = request.topics.into_iter().map(|topic| DescribeTopicPartitionsResponseTopic {
         error_code: ErrorCode::INVALID_REQUEST,

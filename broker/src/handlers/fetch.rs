@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use ottla_model::{ErrorCode, LeaderEpoch, NodeId, Offset, PartitionIndex, TopicName, Uuid};
 use ottla_network::{Outcome, Reply};
+use ottla_protocol::Records;
 use ottla_protocol::messages::fetch::{
     EpochEndOffset, FetchPartition, FetchRequest, FetchResponse, FetchTopic, FetchableTopicResponse,
     LeaderIdAndEpoch, NodeEndpoint, PartitionData,
 };
-use ottla_protocol::Records;
 use ottla_storage::ReadMode;
 
 use super::shared;
@@ -26,6 +26,8 @@ use crate::reply::{ReplyTo, Slices};
 const TOPIC_IDS_SINCE: i16 = 13;
 /// The first version that answers with hints where the leader is.
 const LEADER_HINTS_SINCE: i16 = 16;
+const READ_UNCOMMITTED: i8 = 0;
+const READ_COMMITTED: i8 = 1;
 /// No session, or the end of one: the request lists everything that it wants.
 const SESSION_FINAL: i32 = -1;
 /// A session is to be begun: the request lists everything that it wants.
@@ -36,6 +38,9 @@ pub(crate) fn handle(call: &mut Call<'_>, request: FetchRequest) -> Outcome {
         // Whatever session it was, it is not kept here; the client begins anew.
         let error_code = ErrorCode::FETCH_SESSION_ID_NOT_FOUND;
         return call.reply(&FetchResponse { error_code, ..FetchResponse::default() });
+    }
+    if !matches!(request.isolation_level, READ_UNCOMMITTED | READ_COMMITTED) {
+        return call.reply(&refuse_all(request, ErrorCode::UNKNOWN_SERVER_ERROR));
     }
     let waits = wait_limit(&request);
     let (plan, shape) = Shape::of(call, request);
@@ -53,6 +58,17 @@ pub(crate) fn handle(call: &mut Call<'_>, request: FetchRequest) -> Outcome {
         let results = fetch::wait_and_read(Arc::clone(&plan), table, broker.pool.clone(), deadline).await;
         shape.reply(&broker, &plan, results)
     })
+}
+
+/// The answer to a request that cannot be meant.
+fn refuse_all(request: FetchRequest, error_code: ErrorCode) -> FetchResponse {
+    let topic = |topic: FetchTopic| FetchableTopicResponse {
+        topic: topic.topic,
+        topic_id: topic.topic_id,
+        partitions: topic.partitions.iter().map(|asked| unread(asked.partition, error_code)).collect(),
+    };
+    let responses = request.topics.into_iter().map(topic).collect();
+    FetchResponse { error_code, responses, ..FetchResponse::default() }
 }
 
 /// How long the answer may wait for more; none for not at all.
@@ -114,10 +130,10 @@ impl Shape {
         let mut response = FetchResponse::default();
         for topic in self.topics {
             let partitions = topic.partitions.into_iter().map(|partition| match partition.refused {
-                Some(code) => without_records(partition.index, code),
+                Some(code) => unread(partition.index, code),
                 None => match results.next() {
-                    Some(result) => data_of(partition.index, result, &mut slices),
-                    None => without_records(partition.index, failed),
+                    Some(result) => data_of(partition.index, result, plan.isolation, &mut slices),
+                    None => unread(partition.index, failed),
                 },
             });
             response.responses.push(FetchableTopicResponse {
@@ -139,7 +155,13 @@ fn is_replica(request: &FetchRequest) -> bool {
     request.replica_id >= NodeId::new(0) || request.replica_state.replica_id >= NodeId::new(0)
 }
 
-fn add_topic(broker: &Broker, plan: &mut FetchPlan, topic: FetchTopic, by_id: bool, is_follower: bool) -> TopicShape {
+fn add_topic(
+    broker: &Broker,
+    plan: &mut FetchPlan,
+    topic: FetchTopic,
+    by_id: bool,
+    is_follower: bool,
+) -> TopicShape {
     let FetchTopic { topic: name, topic_id: id, partitions } = topic;
     let held = if by_id { broker.partitions.topic_by_id(&id) } else { broker.partitions.topic(&name) };
     let shapes = partitions.iter().map(|asked| {
@@ -154,7 +176,13 @@ fn add_topic(broker: &Broker, plan: &mut FetchPlan, topic: FetchTopic, by_id: bo
     TopicShape { name, id, partitions }
 }
 
-fn why_unknown(broker: &Broker, by_id: bool, id: &Uuid, name: &TopicName, index: PartitionIndex) -> ErrorCode {
+fn why_unknown(
+    broker: &Broker,
+    by_id: bool,
+    id: &Uuid,
+    name: &TopicName,
+    index: PartitionIndex,
+) -> ErrorCode {
     if !by_id {
         return shared::why_not_held(broker, name, index);
     }
@@ -173,16 +201,24 @@ fn add_partition(
         offset: asked.fetch_offset,
         current_epoch: asked.current_leader_epoch,
         last_epoch: asked.last_fetched_epoch,
-        max_bytes: u64::try_from(asked.partition_max_bytes).unwrap_or(0),
+        max_bytes: u64::try_from(asked.partition_max_bytes).map_err(|_| ErrorCode::UNKNOWN_SERVER_ERROR)?,
     };
     plan.wanted.push(Wanted { partition: Arc::clone(partition), from });
     Ok(())
 }
 
-fn data_of(index: PartitionIndex, result: FetchResult, slices: &mut Slices) -> PartitionData {
+fn data_of(
+    index: PartitionIndex,
+    result: FetchResult,
+    isolation: Isolation,
+    slices: &mut Slices,
+) -> PartitionData {
     let Fetched { positions, records, diverging } = match result {
         Ok(fetched) => fetched,
-        Err(error) => return without_records(index, error_map::of_partition(&error)),
+        Err(error) => {
+            let refused = unread(index, error_map::of_partition(&error));
+            return PartitionData { aborted_transactions: None, ..refused };
+        }
     };
     PartitionData {
         partition_index: index,
@@ -193,13 +229,17 @@ fn data_of(index: PartitionIndex, result: FetchResult, slices: &mut Slices) -> P
             epoch: end.epoch,
             end_offset: end.end_offset,
         }),
-        aborted_transactions: None,
+        aborted_transactions: match isolation {
+            Isolation::ReadUncommitted => None,
+            Isolation::ReadCommitted => Some(Vec::new()),
+        },
         records: slices.records(records),
         ..PartitionData::default()
     }
 }
 
-fn without_records(index: PartitionIndex, error_code: ErrorCode) -> PartitionData {
+/// A partition of which nothing was read.
+fn unread(index: PartitionIndex, error_code: ErrorCode) -> PartitionData {
     PartitionData {
         partition_index: index,
         error_code,
@@ -217,9 +257,11 @@ fn add_leader_hints(broker: &Broker, listener: &str, response: &mut FetchRespons
             matches!(partition.error_code, ErrorCode::NOT_LEADER_OR_FOLLOWER | ErrorCode::FENCED_LEADER_EPOCH)
         });
         for partition in misdirected {
-            let known = image.topic_by_id(&topic.topic_id).and_then(|known| known.partition(partition.partition_index));
-            let (leader_id, leader_epoch) =
-                known.map_or((NodeId::NONE, LeaderEpoch::UNKNOWN), |known| (known.leader, known.leader_epoch));
+            let known = image
+                .topic_by_id(&topic.topic_id)
+                .and_then(|known| known.partition(partition.partition_index));
+            let (leader_id, leader_epoch) = known
+                .map_or((NodeId::NONE, LeaderEpoch::UNKNOWN), |known| (known.leader, known.leader_epoch));
             partition.current_leader = LeaderIdAndEpoch { leader_id, leader_epoch };
             let is_told = response.node_endpoints.iter().any(|endpoint| endpoint.node_id == leader_id);
             if let Some(node) = shared::node(&image, leader_id, listener).filter(|_| !is_told) {

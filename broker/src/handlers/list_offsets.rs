@@ -1,7 +1,7 @@
 //! ListOffsets: the offset of a time, of an end of the log, or of its latest record. Times are searched where a disk
 //! may be waited for; the ends are known.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ottla_model::{ErrorCode, LeaderEpoch, Offset, PartitionIndex, TopicName};
@@ -64,14 +64,22 @@ enum Found {
 pub(crate) fn handle(call: &mut Call<'_>, request: ListOffsetsRequest) -> Outcome {
     let broker = call.broker();
     let isolation = Isolation::from(request.isolation_level);
-    let repeated = repeated_partitions(&request);
+    let mut repeated = repeated_partitions(&request);
     let mut searches = false;
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
         let mut found = Vec::with_capacity(topic.partitions.len());
         for partition in &topic.partitions {
-            let is_repeated = repeated.contains(&(topic.name.clone(), partition.partition_index));
-            let answer = look_up(broker, call.version(), &topic.name, asked(partition, isolation), is_repeated);
+            let place = repeated.get_mut(&(topic.name.clone(), partition.partition_index));
+            let answer = match place {
+                None => look_up(broker, call.version(), &topic.name, asked(partition, isolation)),
+                // A partition that is named several times is refused once.
+                Some(true) => continue,
+                Some(told) => {
+                    *told = true;
+                    Found::Answer(refusal(partition.partition_index, ErrorCode::INVALID_REQUEST))
+                }
+            };
             searches |= matches!(answer, Found::Search(..));
             found.push(answer);
         }
@@ -100,25 +108,22 @@ fn asked(partition: &ListOffsetsPartition, isolation: Isolation) -> Asked {
     }
 }
 
-/// The partitions that a request names more than once: it cannot be told which of the times is meant.
-fn repeated_partitions(request: &ListOffsetsRequest) -> HashSet<(TopicName, PartitionIndex)> {
+/// The partitions that a request names more than once, none of them told yet: which of the times is meant?
+fn repeated_partitions(request: &ListOffsetsRequest) -> HashMap<(TopicName, PartitionIndex), bool> {
     let mut seen = HashSet::new();
-    let mut repeated = HashSet::new();
+    let mut repeated = HashMap::new();
     for topic in &request.topics {
         for partition in &topic.partitions {
             let key = (topic.name.clone(), partition.partition_index);
             if !seen.insert(key.clone()) {
-                repeated.insert(key);
+                repeated.insert(key, false);
             }
         }
     }
     repeated
 }
 
-fn look_up(broker: &Broker, version: i16, topic: &TopicName, asked: Asked, is_repeated: bool) -> Found {
-    if is_repeated {
-        return Found::Answer(refusal(asked.index, ErrorCode::INVALID_REQUEST));
-    }
+fn look_up(broker: &Broker, version: i16, topic: &TopicName, asked: Asked) -> Found {
     if version < since(asked.timestamp) {
         return Found::Answer(refusal(asked.index, ErrorCode::UNSUPPORTED_VERSION));
     }
@@ -138,7 +143,10 @@ fn look_up(broker: &Broker, version: i16, topic: &TopicName, asked: Asked, is_re
 }
 
 /// The answer if it is known without a search.
-fn known_offset(partition: &Partition, asked: Asked) -> Result<Option<ListOffsetsPartitionResponse>, PartitionError> {
+fn known_offset(
+    partition: &Partition,
+    asked: Asked,
+) -> Result<Option<ListOffsetsPartitionResponse>, PartitionError> {
     let epoch = partition.check_leader(asked.epoch)?;
     partition.check_directory()?;
     let positions = partition.positions();
@@ -163,9 +171,8 @@ fn known_offset(partition: &Partition, asked: Asked) -> Result<Option<ListOffset
 fn search_all(topics: Vec<(TopicName, Vec<Found>)>) -> ListOffsetsResponse {
     let answer = |found| match found {
         Found::Answer(answer) => answer,
-        Found::Search(partition, asked) => {
-            search(&partition, asked).unwrap_or_else(|error| refusal(asked.index, error_map::of_partition(&error)))
-        }
+        Found::Search(partition, asked) => search(&partition, asked)
+            .unwrap_or_else(|error| refusal(asked.index, error_map::of_partition(&error))),
     };
     let topic = |(name, found): (TopicName, Vec<Found>)| ListOffsetsTopicResponse {
         name,

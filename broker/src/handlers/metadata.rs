@@ -4,8 +4,8 @@ use ottla_cluster::{MetadataImage, PartitionImage, TopicImage};
 use ottla_model::{ErrorCode, NodeId, PartitionIndex, TopicName, Uuid};
 use ottla_network::Outcome;
 use ottla_protocol::messages::metadata::{
-    MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition,
-    MetadataResponseTopic,
+    MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker,
+    MetadataResponsePartition, MetadataResponseTopic,
 };
 
 use super::shared;
@@ -21,7 +21,8 @@ pub(crate) fn handle(call: &mut Call<'_>, request: MetadataRequest) -> Outcome {
         Ok(wanted) => wanted,
         Err(error_code) => return call.reply(&refusal(request, error_code)),
     };
-    let operations = shared::operations(request.include_topic_authorized_operations, shared::TOPIC_OPERATIONS);
+    let operations =
+        shared::operations(request.include_topic_authorized_operations, shared::TOPIC_OPERATIONS);
     let mut topics = Topics { call, image: &image, operations, found: Vec::new(), to_create: Vec::new() };
     let may_create = request.allow_auto_topic_creation && call_allows_creation(topics.call);
     match wanted {
@@ -35,7 +36,12 @@ pub(crate) fn handle(call: &mut Call<'_>, request: MetadataRequest) -> Outcome {
     call.reply(&MetadataResponse {
         brokers: shared::nodes(&image, &call.connection.listener)
             .filter(|node| !node.fenced)
-            .map(|node| MetadataResponseBroker { node_id: node.id, host: node.host, port: node.port, rack: node.rack })
+            .map(|node| MetadataResponseBroker {
+                node_id: node.id,
+                host: node.host,
+                port: node.port,
+                rack: node.rack,
+            })
             .collect(),
         cluster_id: Some(broker.cluster_id.clone()),
         controller_id: shared::controller(broker, &image),
@@ -111,6 +117,7 @@ impl Topics<'_, '_> {
             error_code,
             is_internal: shared::is_internal(&name),
             name: Some(name),
+            topic_authorized_operations: self.operations,
             ..MetadataResponseTopic::default()
         });
     }
@@ -141,7 +148,8 @@ impl Topics<'_, '_> {
     }
 
     fn partition(&self, index: PartitionIndex, partition: &PartitionImage) -> MetadataResponsePartition {
-        let is_reachable = |id: NodeId| shared::node(self.image, id, &self.call.connection.listener).is_some();
+        let is_reachable =
+            |id: NodeId| shared::node(self.image, id, &self.call.connection.listener).is_some();
         let is_alive = |id: NodeId| self.image.broker(id).is_some_and(|broker| !broker.fenced);
         let error_code = match partition.leader {
             leader if !is_alive(leader) => ErrorCode::LEADER_NOT_AVAILABLE,
@@ -184,7 +192,7 @@ fn refusal(request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse 
         ..MetadataResponseTopic::default()
     };
     let topics = request.topics.unwrap_or_default().into_iter().map(refused).collect();
-    MetadataResponse { topics, ..MetadataResponse::default() }
+    MetadataResponse { topics, error_code, ..MetadataResponse::default() }
 }
 
 fn without_repeats<T: PartialEq + Clone + std::hash::Hash + Eq>(items: impl Iterator<Item = T>) -> Vec<T> {

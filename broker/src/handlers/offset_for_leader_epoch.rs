@@ -1,7 +1,7 @@
 //! OffsetForLeaderEpoch: where an epoch ended, for consumers and followers that look for the place where their log
 //! parts from ours (KIP-101, KIP-320).
 
-use ottla_model::ErrorCode;
+use ottla_model::{ErrorCode, LeaderEpoch};
 use ottla_network::Outcome;
 use ottla_protocol::messages::offset_for_leader_epoch::{
     EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderPartition,
@@ -20,7 +20,9 @@ pub(crate) fn handle(call: &mut Call<'_>, request: OffsetForLeaderEpochRequest) 
     for topic in request.topics {
         let held = broker.partitions.topic(&topic.topic);
         let answer = |partition: &OffsetForLeaderPartition| match &held {
-            Some(held) => end_of_epoch(broker, held, partition).unwrap_or_else(|code| refusal(partition, code)),
+            Some(held) => {
+                end_of_epoch(broker, held, partition).unwrap_or_else(|code| refusal(partition, code))
+            }
             None => refusal(partition, shared::why_not_held(broker, &topic.topic, partition.partition)),
         };
         let partitions = topic.partitions.iter().map(answer).collect();
@@ -35,10 +37,15 @@ fn end_of_epoch(
     asked: &OffsetForLeaderPartition,
 ) -> Result<EpochEndOffset, ErrorCode> {
     let partition = shared::find_partition(broker, topic, asked.partition)?;
-    let checked = partition.check_leader(asked.current_leader_epoch).and_then(|_| partition.check_directory());
+    let checked =
+        partition.check_leader(asked.current_leader_epoch).and_then(|_| partition.check_directory());
     checked.map_err(|error| error_map::of_partition(&error))?;
     let answer = EpochEndOffset { partition: asked.partition, ..EpochEndOffset::default() };
-    Ok(match partition.log().end_offset_for_epoch(asked.leader_epoch) {
+    let end = match asked.leader_epoch {
+        LeaderEpoch::UNKNOWN => None,
+        epoch => partition.log().end_offset_for_epoch(epoch),
+    };
+    Ok(match end {
         Some(end) => EpochEndOffset { leader_epoch: end.epoch, end_offset: end.end_offset, ..answer },
         None => answer,
     })

@@ -11,8 +11,8 @@ use ottla_model::compression::Codec;
 use ottla_model::{ErrorCode, LeaderEpoch, Offset, PartitionIndex, TopicName, Uuid};
 use ottla_network::{Outcome, Reply};
 use ottla_protocol::messages::produce::{
-    BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceData, PartitionProduceResponse,
-    ProduceRequest, ProduceResponse, TopicProduceData, TopicProduceResponse,
+    BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceData,
+    PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceData, TopicProduceResponse,
 };
 use ottla_storage::AppendInfo;
 
@@ -50,8 +50,8 @@ pub(crate) fn handle(call: &mut Call<'_>, request: ProduceRequest) -> Outcome {
         unacknowledged: Vec::new(),
         places: Vec::new(),
     };
-    let topics = request.topic_data.into_iter().enumerate();
-    let responses: Vec<_> = topics.map(|(place, topic)| append.topic(place, topic)).collect();
+    let topics = request.topic_data.into_iter().filter(|topic| !topic.partition_data.is_empty());
+    let responses: Vec<_> = topics.enumerate().map(|(place, topic)| append.topic(place, topic)).collect();
     let Append { unacknowledged, places, .. } = append;
     let response = ProduceResponse { responses, ..ProduceResponse::default() };
     if unacknowledged.is_empty() || acks == Some(Acks::None) {
@@ -191,7 +191,7 @@ impl Append<'_> {
         partition.check_leader(LeaderEpoch::UNKNOWN)?;
         let batch = check_batch(records, &partition.settings().rules, self.now_ms)
             .map_err(|rejection| Refusal::of_batch(&rejection, partition.positions().log_start))?;
-        if batch.header().is_transactional() {
+        if batch.header().is_transactional() && batch.header().producer_id().is_some() {
             // There is no transaction coordinator, so no transactional id has a producer.
             return Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING.into());
         }
@@ -208,7 +208,7 @@ impl Append<'_> {
 
     /// What is wrong with a batch whatever partition it is for.
     fn check_request_rules(&self, records: &Bytes) -> Result<(), Refusal> {
-        check_framing(records).map_err(|rejection| error_map::of_batch(&rejection))?;
+        check_framing(records).map_err(|rejection| Refusal::of_batch(&rejection, Offset::UNKNOWN))?;
         let codec = BatchHeader::parse(records).ok().and_then(|header| header.codec());
         if self.version < ZSTD_SINCE && codec == Some(Codec::Zstd) {
             return Err(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE.into());
@@ -222,11 +222,11 @@ impl Refusal {
     fn of_batch(rejection: &BatchRejection, log_start: Offset) -> Self {
         let code = error_map::of_batch(rejection);
         let faults = rejection.record_faults();
-        let told = code == ErrorCode::INVALID_RECORD || code == ErrorCode::INVALID_TIMESTAMP;
+        let without_start = matches!(code, ErrorCode::CORRUPT_MESSAGE | ErrorCode::MESSAGE_TOO_LARGE);
         Self {
             code,
-            log_start: if told || code == ErrorCode::UNKNOWN_SERVER_ERROR { log_start } else { Offset::UNKNOWN },
-            message: told.then(|| rejection.to_compact_string()),
+            log_start: if without_start { Offset::UNKNOWN } else { log_start },
+            message: Some(rejection.to_compact_string()),
             record_errors: faults
                 .iter()
                 .map(|fault| BatchIndexAndErrorMessage {
@@ -269,7 +269,10 @@ fn refuse_all(request: ProduceRequest, code: ErrorCode) -> ProduceResponse {
         topic_id: topic.topic_id,
         partition_responses: topic.partition_data.iter().map(|data| failed(data.index, code)).collect(),
     };
-    ProduceResponse { responses: request.topic_data.into_iter().map(refuse).collect(), ..ProduceResponse::default() }
+    ProduceResponse {
+        responses: request.topic_data.into_iter().map(refuse).collect(),
+        ..ProduceResponse::default()
+    }
 }
 
 fn succeeded(index: PartitionIndex, info: &AppendInfo) -> PartitionProduceResponse {
@@ -306,8 +309,10 @@ fn add_leader_hints(call: &Call<'_>, response: &mut ProduceResponse) {
     let broker = call.broker();
     let image = broker.image.peek();
     for topic in &mut response.responses {
-        let misdirected =
-            topic.partition_responses.iter_mut().filter(|it| it.error_code == ErrorCode::NOT_LEADER_OR_FOLLOWER);
+        let misdirected = topic
+            .partition_responses
+            .iter_mut()
+            .filter(|it| it.error_code == ErrorCode::NOT_LEADER_OR_FOLLOWER);
         for partition in misdirected {
             let known = match call.version() < TOPIC_IDS_SINCE {
                 true => image.topic(topic.name.as_str()),
@@ -317,7 +322,9 @@ fn add_leader_hints(call: &Call<'_>, response: &mut ProduceResponse) {
             partition.current_leader =
                 LeaderIdAndEpoch { leader_id: known.leader, leader_epoch: known.leader_epoch };
             let is_told = response.node_endpoints.iter().any(|endpoint| endpoint.node_id == known.leader);
-            if let Some(node) = shared::node(&image, known.leader, &call.connection.listener).filter(|_| !is_told) {
+            if let Some(node) =
+                shared::node(&image, known.leader, &call.connection.listener).filter(|_| !is_told)
+            {
                 response.node_endpoints.push(NodeEndpoint {
                     node_id: node.id,
                     host: node.host,

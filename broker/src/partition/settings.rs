@@ -31,7 +31,8 @@ impl PartitionSettings {
     ) -> Self {
         let of_node = image.configs(&ConfigResource::broker(node));
         let of_cluster = image.configs(&ConfigResource::default_broker());
-        let dynamic = DynamicConfigs { node: of_node.map(AsRef::as_ref), cluster: of_cluster.map(AsRef::as_ref) };
+        let dynamic =
+            DynamicConfigs { node: of_node.map(AsRef::as_ref), cluster: of_cluster.map(AsRef::as_ref) };
         let own = image.configs(&ConfigResource::topic(topic));
         let own = own.iter().flat_map(|map| map.iter()).map(|(key, value)| (key.as_str(), value.as_str()));
         Self::new(&TopicConfig::resolve(broker, dynamic, own), broker)
@@ -56,9 +57,9 @@ fn log_config(topic: &TopicConfig, broker: &BrokerConfig) -> LogConfig {
         index_interval_bytes: topic.index_interval_bytes,
         segment_index_bytes: topic.segment_index_bytes,
         flush_messages: topic.flush_messages.map_or(i64::MAX, or_never),
-        flush_ms: topic.flush_interval.map_or(i64::MAX, |interval| {
-            i64::try_from(interval.as_millis()).unwrap_or(i64::MAX)
-        }),
+        flush_ms: topic
+            .flush_interval
+            .map_or(i64::MAX, |interval| i64::try_from(interval.as_millis()).unwrap_or(i64::MAX)),
         preallocate: topic.preallocate,
         producer_id_expiration_ms: broker.producer_id_expiration_ms,
     }
@@ -83,7 +84,8 @@ fn batch_rules(topic: &TopicConfig) -> BatchRules {
 }
 
 fn compression_target(topic: &TopicConfig) -> CompressionTarget {
-    let with_level = |codec, level| Compression::with_level(codec, level).expect("the table bounds a codec's level");
+    let with_level =
+        |codec, level| Compression::with_level(codec, level).expect("the table bounds a codec's level");
     CompressionTarget::To(match topic.compression_type {
         CompressionType::Producer => return CompressionTarget::Producer,
         CompressionType::Uncompressed => Compression::NONE,
