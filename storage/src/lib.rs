@@ -1,1 +1,26 @@
-//! Skeleton.
+//! Kafka's logs on disk: segments, indexes, producer state, leader epochs, recovery, and the directories that hold them.
+//! Synchronous; it starts no thread of its own (scoped ones for the length of a load or a close aside), knows no error
+//! code of the protocol, and is given the time.
+//!
+//! Lock order: a [`LogDir`]'s list of logs is never held while a log is used. Within a log: `disk_log/mod.rs`.
+
+mod checkpoint;
+mod disk_log;
+mod epoch_cache;
+pub mod io;
+mod log;
+mod log_dir;
+mod pool;
+mod producer_state;
+mod segment;
+mod segments;
+
+pub use disk_log::{Cut, DiskLog, LogOpening, Recovery};
+pub use log::{
+    AppendInfo, Damage, EpochEnd, Log, LogConfig, LogError, LogPosition, LogPositions, ReadEnd, ReadMode,
+    ReadOutcome, ReadRequest, ReadSlice, SliceSource, TimestampedOffset,
+};
+pub use log_dir::{
+    DirectoryFailure, FailedLog, LoadReport, LoadedLog, LogDir, LogDirError, MetaProperties, OPEN_FILES_MAX,
+    TopicPartition,
+};

@@ -1,0 +1,405 @@
+//! Opening a log: from its files to positions, epochs and producers. After a clean stop no batch is read but the last
+//! few; after any other stop the segments from the recovery point on are scanned, cut at the first batch that is not
+//! whole, and their indexes and the producers' state made anew. Everything that was cut is told.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64};
+
+use arc_swap::ArcSwap;
+use ottla_model::Offset;
+use parking_lot::Mutex;
+
+use super::leftovers::{self, LiveFile};
+use super::snapshots::Snapshots;
+use super::{DiskLog, Writer};
+use crate::checkpoint;
+use crate::epoch_cache::EpochCache;
+use crate::io::Directory;
+use crate::log::{Damage, LogConfig, LogError, LogPositions, ReadMode};
+use crate::producer_state::ProducerStates;
+use crate::segment::append::{Tail, TailState};
+use crate::segment::name::{FileKind, file_name};
+use crate::segment::read::ReadFault;
+use crate::segment::recover::{ScanEnd, ScannedBatch};
+use crate::segment::{Segment, Shared};
+use crate::segments::Segments;
+
+/// What opening a log needs to know.
+#[derive(Debug)]
+pub struct LogOpening {
+    /// The log's folder. It is made if it is missing.
+    pub directory: Arc<dyn Directory>,
+    /// Its settings.
+    pub config: LogConfig,
+    /// The log was closed in good order, so that its files can be believed.
+    pub is_clean: bool,
+    /// The log start as checkpointed; 0 without an entry.
+    pub log_start: Offset,
+    /// The recovery point as checkpointed; 0 without an entry.
+    pub recovery_point: Offset,
+    /// The time, for producers that are too old to be remembered and for the age of a new segment.
+    pub now_ms: i64,
+}
+
+/// What opening a log did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Segments whose every batch was looked at.
+    pub segments_scanned: usize,
+    /// Bytes of these segments.
+    pub bytes_scanned: u64,
+    /// Set where something was taken away.
+    pub cut: Option<Cut>,
+}
+
+/// A log that ended before its files did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The file with the first bad batch.
+    pub file: PathBuf,
+    /// Where that batch begins; the file now ends there.
+    pub position: u64,
+    /// What is wrong with it.
+    pub damage: Damage,
+    /// Bytes that were cut off this file.
+    pub bytes: u64,
+    /// Segments after it, which went as a whole.
+    pub segments_removed: usize,
+}
+
+pub(super) fn open(opening: LogOpening, shared: Arc<Shared>) -> Result<(DiskLog, Recovery), LogError> {
+    let mut loader = Loader::new(opening, shared)?;
+    let restored = match loader.segments.last().cloned() {
+        None => None,
+        Some(last) => Some(loader.restore(&last)?),
+    };
+    loader.finish(restored)
+}
+
+/// A log on its way from files to memory.
+struct Loader {
+    opening: LogOpening,
+    shared: Arc<Shared>,
+    segments: Vec<Arc<Segment>>,
+    /// Segments whose indexes are not all there.
+    unindexed: Vec<Offset>,
+    snapshots: Snapshots,
+    epochs: EpochCache,
+    producers: ProducerStates,
+    names_changed: bool,
+    recovery: Recovery,
+}
+
+/// The end of the active segment and the offset that comes next.
+struct RestoredTail {
+    tail: Tail,
+    next: Offset,
+}
+
+impl Loader {
+    fn new(opening: LogOpening, shared: Arc<Shared>) -> Result<Self, LogError> {
+        let directory = Arc::clone(&opening.directory);
+        let created = directory.create();
+        created.map_err(|source| LogError::Io { action: "create", path: directory.path(), source })?;
+        let (files, names_changed) = leftovers::settle(&directory, &shared)?;
+        remove_orphans(&*directory, &files)?;
+        let has = |base, kind| files.iter().any(|file| file.name.base == base && file.name.kind == kind);
+        let of_kind = |kind| files.iter().filter(move |file| file.name.kind == kind);
+        let mut segments: Vec<_> = of_kind(FileKind::Log)
+            .map(|file| Arc::new(Segment::existing(&directory, &shared, file.name.base, file.bytes)))
+            .collect();
+        segments.sort_unstable_by_key(|segment| segment.base());
+        let is_indexed = |base| has(base, FileKind::OffsetIndex) && has(base, FileKind::TimeIndex);
+        let bases = segments.iter().map(|segment| segment.base());
+        Ok(Self {
+            unindexed: bases.filter(|base| !is_indexed(*base)).collect(),
+            snapshots: Snapshots::new(of_kind(FileKind::Snapshot).map(|file| file.name.base).collect()),
+            epochs: EpochCache::from_file(&checkpoint::read_epochs(&*directory)?),
+            opening,
+            shared,
+            segments,
+            producers: ProducerStates::default(),
+            names_changed,
+            recovery: Recovery::default(),
+        })
+    }
+
+    /// Everything about a log that has segments.
+    fn restore(&mut self, last: &Arc<Segment>) -> Result<RestoredTail, LogError> {
+        let is_believed = self.opening.is_clean && !self.unindexed.contains(&last.base());
+        let adopted = if is_believed { self.adopt(last)? } else { None };
+        match adopted {
+            Some(restored) => {
+                self.reindex_sealed(None)?;
+                self.load_producers(restored.next, Some(restored.next))?;
+                self.replay(restored.next)?;
+                Ok(restored)
+            }
+            None => {
+                let from = self.scan_from(last.base());
+                self.reindex_sealed(Some(from))?;
+                self.load_producers(from, None)?;
+                self.recover(from)
+            }
+        }
+    }
+
+    /// The base of the first segment that must be scanned. It is the one with the last record below the recovery point:
+    /// that one was perhaps the active one when the point was reached, and its indexes were made later.
+    fn scan_from(&self, last: Offset) -> Offset {
+        if self.opening.is_clean {
+            return last;
+        }
+        let durable = self.opening.recovery_point.get().saturating_sub(1);
+        let holding = self.segments.iter().rev().find(|segment| segment.base().get() <= durable);
+        holding.or(self.segments.first()).map_or(last, |segment| segment.base())
+    }
+
+    /// Believes the active segment of a log that was closed cleanly: its end is looked for from its last index entry
+    /// on. None where the files contradict that.
+    fn adopt(&mut self, segment: &Arc<Segment>) -> Result<Option<RestoredTail>, LogError> {
+        let last_entry = segment.adopt_indexes(self.opening.config.segment_index_bytes)?;
+        let start = last_entry.map_or(0, |entry| u64::from(entry.position));
+        let mut walk = segment.walk(segment.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
+        let Ok(first) = walk.checked_header_at(0).map_err(ReadFault::patient)? else { return Ok(None) };
+        let mut state = TailState {
+            bytes: start,
+            bytes_since_entry: 0,
+            largest: segment.largest_timestamp()?,
+            first_timestamp_ms: first.map(|header| header.max_timestamp_ms()),
+            file_is_longer: false,
+        };
+        let mut next = segment.base();
+        loop {
+            let header = match walk.checked_header_at(state.bytes).map_err(ReadFault::patient)? {
+                Ok(Some(header)) => header,
+                Ok(None) => break,
+                Err(_) => return Ok(None),
+            };
+            let is_entrys = last_entry.is_none_or(|entry| {
+                state.bytes > start || entry.offset.at(segment.base()) == header.last_offset()
+            });
+            if header.base_offset() < next || !is_entrys {
+                return Ok(None);
+            }
+            state.add(&header);
+            next = header.next_offset();
+        }
+        if last_entry.is_some() && state.bytes == start {
+            return Ok(None);
+        }
+        let tail = Tail::resume(Arc::clone(segment), state, self.opening.now_ms);
+        Ok(Some(RestoredTail { tail, next }))
+    }
+
+    /// Makes the missing indexes of segments that are not scanned anyway. Their batches stay as they are.
+    fn reindex_sealed(&mut self, scan_from: Option<Offset>) -> Result<(), LogError> {
+        for segment in self.segments.clone() {
+            let is_scanned = scan_from.is_some_and(|from| segment.base() >= from);
+            if self.unindexed.contains(&segment.base()) && !is_scanned {
+                let file_bytes = segment.bytes();
+                let (mut tail, _) = self.scan_segment(&segment, file_bytes, |_, _| {})?;
+                tail.seal()?;
+                segment.set_bytes(file_bytes);
+                self.names_changed = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// The producers as the newest snapshot at or below `limit` has them.
+    fn load_producers(&mut self, limit: Offset, clean_end: Option<Offset>) -> Result<(), LogError> {
+        let first = self.segments.first().map_or(limit, |segment| segment.base());
+        self.producers = match (self.snapshots.load(&*self.opening.directory, limit)?, clean_end) {
+            (Some(producers), _) => producers,
+            // Without a snapshot the state would cost a scan of the whole log, which a clean start must not.
+            (None, Some(end)) => ProducerStates::new(end),
+            (None, None) => ProducerStates::new(first.max(self.opening.log_start).min(limit)),
+        };
+        let expiration_ms = self.opening.config.producer_id_expiration_ms;
+        self.producers.expire(self.opening.now_ms, expiration_ms);
+        Ok(())
+    }
+
+    /// Feeds the batches from the producers' end up to `end` to them.
+    fn replay(&mut self, end: Offset) -> Result<(), LogError> {
+        let begin = self.producers.end();
+        if begin >= end {
+            return Ok(());
+        }
+        for segment in Segments::new(self.segments.clone()).from(begin) {
+            if segment.base() >= end {
+                break;
+            }
+            self.take_snapshot_at(segment.base())?;
+            let limit = segment.bytes();
+            let found = segment.find(self.producers.end(), limit, ReadMode::MayBlock);
+            let Some(found) = found.map_err(ReadFault::patient)? else { continue };
+            let producers = &mut self.producers;
+            segment.scan(found.position, limit, segment.base(), |batch| {
+                if batch.header.base_offset() < end {
+                    producers.note(batch.header, batch.marker());
+                }
+            })?;
+        }
+        self.take_snapshot_at(end)
+    }
+
+    /// Scans the segments from `from` on, and cuts the log at the first batch that is not whole.
+    fn recover(&mut self, from: Offset) -> Result<RestoredTail, LogError> {
+        self.replay(from)?;
+        self.names_changed = true;
+        let scanned: Vec<_> = self.segments.iter().filter(|s| s.base() >= from).cloned().collect();
+        let mut restored: Option<RestoredTail> = None;
+        for segment in scanned {
+            if let Some(mut before) = restored.take() {
+                before.tail.seal()?;
+            }
+            self.take_snapshot_at(segment.base())?;
+            let (tail, end) = self.recover_segment(&segment)?;
+            restored = Some(RestoredTail { tail, next: end.next });
+            if end.damage.is_some_and(|damage| damage != Damage::ZeroTail) {
+                break;
+            }
+        }
+        let restored = restored.expect("a log has an active segment");
+        self.take_snapshot_at(restored.next)?;
+        Ok(restored)
+    }
+
+    fn recover_segment(&mut self, segment: &Arc<Segment>) -> Result<(Tail, ScanEnd), LogError> {
+        let file_bytes = segment.bytes();
+        let (tail, end) = self.scan_segment(segment, file_bytes, |loader, batch| {
+            let epoch = batch.header.leader_epoch();
+            if loader.epochs.latest().is_none_or(|latest| epoch > latest) {
+                loader.epochs.begin(epoch, batch.header.base_offset());
+            }
+            loader.producers.note(batch.header, batch.marker());
+        })?;
+        self.recovery.segments_scanned += 1;
+        self.recovery.bytes_scanned += file_bytes;
+        if let Some(damage) = end.damage {
+            self.cut(segment, &end, damage, file_bytes - end.bytes)?;
+        }
+        Ok((tail, end))
+    }
+
+    /// Makes a segment's indexes from its batches; the tail that did it ends at the last whole batch.
+    fn scan_segment(
+        &mut self,
+        segment: &Arc<Segment>,
+        file_bytes: u64,
+        mut visit: impl FnMut(&mut Self, &ScannedBatch<'_>),
+    ) -> Result<(Tail, ScanEnd), LogError> {
+        segment.start_indexes(self.opening.config.segment_index_bytes)?;
+        let mut tail = Tail::new(Arc::clone(segment), false, self.opening.now_ms);
+        let interval = self.opening.config.index_interval_bytes;
+        let end = segment.scan(0, file_bytes, segment.base(), |batch| {
+            tail.note(batch.header, interval);
+            visit(self, &batch);
+        })?;
+        Ok((tail, end))
+    }
+
+    fn cut(
+        &mut self,
+        segment: &Arc<Segment>,
+        end: &ScanEnd,
+        damage: Damage,
+        bytes: u64,
+    ) -> Result<(), LogError> {
+        segment.cut_file(end.bytes)?;
+        if damage == Damage::ZeroTail {
+            // Room that was reserved and never written: nothing was there.
+            return Ok(());
+        }
+        let later = self.segments.partition_point(|other| other.base() <= segment.base());
+        let removed = self.segments.split_off(later);
+        for segment in &removed {
+            segment.remove()?;
+        }
+        let file = self.opening.directory.path().join(file_name(segment.base(), FileKind::Log));
+        let segments_removed = removed.len();
+        tracing::warn!(
+            file = %file.display(), position = end.bytes, %damage, bytes, segments_removed,
+            "a log is cut at its first batch that is not whole"
+        );
+        self.recovery.cut = Some(Cut { file, position: end.bytes, damage, bytes, segments_removed });
+        Ok(())
+    }
+
+    fn take_snapshot_at(&mut self, offset: Offset) -> Result<(), LogError> {
+        if self.producers.end() < offset {
+            self.producers.set_end(offset);
+        }
+        self.snapshots.take(&*self.opening.directory, &self.producers)
+    }
+
+    fn finish(mut self, restored: Option<RestoredTail>) -> Result<(DiskLog, Recovery), LogError> {
+        let log_start = self.opening.log_start;
+        let RestoredTail { tail, next } = match restored {
+            Some(restored) if restored.next >= log_start => restored,
+            _ => self.begin_anew(log_start)?,
+        };
+        let first = self.segments.first().map_or(next, |segment| segment.base());
+        let log_start = log_start.max(first);
+        self.epochs.truncate_end(next);
+        self.epochs.truncate_start(log_start);
+        let bases: Vec<Offset> = self.segments.iter().map(|segment| segment.base()).collect();
+        self.snapshots.remove_strays(&*self.opening.directory, &bases)?;
+        self.producers.set_end(next);
+        let recovery_point = self.opening.recovery_point.min(next).max(log_start);
+        let positions = LogPositions { log_start, log_end: tail.position(next), recovery_point };
+        let writer =
+            Writer { tail, producers: self.producers, snapshots: self.snapshots, is_closed: false };
+        let log = DiskLog {
+            directory: self.opening.directory,
+            shared: self.shared,
+            config: ArcSwap::from_pointee(self.opening.config),
+            segments: ArcSwap::from_pointee(Segments::new(self.segments)),
+            flushing: Mutex::new(()),
+            writer: Mutex::new(writer),
+            epochs: Mutex::new(self.epochs),
+            positions: Mutex::new(positions),
+            names_dirty: AtomicBool::new(self.names_changed),
+            last_flush_ms: AtomicI64::new(self.opening.now_ms),
+        };
+        Ok((log, self.recovery))
+    }
+
+    /// An empty log at `start`; what there was lies wholly below it.
+    fn begin_anew(&mut self, start: Offset) -> Result<RestoredTail, LogError> {
+        for segment in self.segments.drain(..) {
+            segment.remove()?;
+        }
+        self.snapshots.clear(&*self.opening.directory)?;
+        self.epochs.clear();
+        self.producers = ProducerStates::new(start);
+        self.names_changed = true;
+        let LogConfig { preallocate, segment_bytes, segment_index_bytes, .. } = self.opening.config;
+        let segment = Segment::create(
+            &self.opening.directory,
+            &self.shared,
+            start,
+            segment_index_bytes,
+            preallocate.then_some(u64::from(segment_bytes)),
+        )?;
+        let segment = Arc::new(segment);
+        self.segments.push(Arc::clone(&segment));
+        Ok(RestoredTail { tail: Tail::new(segment, preallocate, self.opening.now_ms), next: start })
+    }
+}
+
+/// Removes index files that have no log.
+fn remove_orphans(directory: &dyn Directory, files: &[LiveFile]) -> Result<(), LogError> {
+    let has_log = |base| files.iter().any(|f| f.name.base == base && f.name.kind == FileKind::Log);
+    for file in files {
+        let is_index =
+            matches!(file.name.kind, FileKind::OffsetIndex | FileKind::TimeIndex | FileKind::TxnIndex);
+        if is_index && !has_log(file.name.base) {
+            leftovers::remove(directory, &file_name(file.name.base, file.name.kind))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Taking records away at the end, or all of them. Whoever calls must checkpoint the lowered recovery point before the
+//! log is appended to again: otherwise a crash could believe the new records durable that have the old ones' offsets.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use ottla_model::Offset;
+
+use super::{DiskLog, Writer};
+use crate::log::{Log, LogError, LogPosition, ReadMode};
+use crate::producer_state::ProducerStates;
+use crate::segment::append::Tail;
+use crate::segment::read::ReadFault;
+use crate::segments::Segments;
+
+impl DiskLog {
+    pub(super) fn truncate(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {
+        let _no_flush = self.flushing.lock();
+        let mut writer = self.writer.lock();
+        self.check_writable(&writer)?;
+        if offset >= self.positions().log_end.offset {
+            return Ok(());
+        }
+        if offset <= self.first_segment_base() {
+            return self.begin_anew(&mut writer, offset, now_ms);
+        }
+        let list = self.segments.load_full();
+        let kept = list.iter().filter(|segment| segment.base() <= offset);
+        let kept = Segments::new(kept.cloned().collect());
+        let active = Arc::clone(kept.active());
+        let cut = active.find(offset, active.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
+        let bytes = cut.map_or(active.bytes(), |found| found.position);
+        // Readers see the shorter log first; what they already hold stays readable or ends early.
+        self.lower_end(LogPosition { offset, segment_base: active.base(), position: bytes });
+        self.segments.store(Arc::new(kept));
+        self.names_dirty.store(true, Ordering::Release);
+        let state = active.resume(offset, bytes, self.config().segment_index_bytes)?;
+        for segment in list.iter().filter(|segment| segment.base() > offset) {
+            segment.remove()?;
+        }
+        active.cut_file(bytes)?;
+        writer.tail = Tail::resume(active, state, now_ms);
+        self.epochs.lock().truncate_end(offset);
+        self.rebuild_producers(&mut writer, offset, now_ms)
+    }
+
+    pub(super) fn restart(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {
+        let _no_flush = self.flushing.lock();
+        let mut writer = self.writer.lock();
+        self.check_writable(&writer)?;
+        self.begin_anew(&mut writer, offset, now_ms)
+    }
+
+    fn begin_anew(&self, writer: &mut Writer, offset: Offset, now_ms: i64) -> Result<(), LogError> {
+        for segment in self.segments.load().iter() {
+            segment.remove()?;
+        }
+        let tail = self.new_tail(offset, &self.config(), now_ms)?;
+        self.segments.store(Arc::new(Segments::new(vec![Arc::clone(tail.segment())])));
+        {
+            let mut positions = self.positions.lock();
+            positions.log_start = offset;
+            positions.log_end = tail.position(offset);
+            positions.recovery_point = offset;
+        }
+        writer.tail = tail;
+        writer.producers = ProducerStates::new(offset);
+        self.epochs.lock().clear();
+        writer.snapshots.clear(&*self.directory)
+    }
+
+    fn lower_end(&self, log_end: LogPosition) {
+        let mut positions = self.positions.lock();
+        positions.log_end = log_end;
+        positions.recovery_point = positions.recovery_point.min(log_end.offset);
+        positions.log_start = positions.log_start.min(log_end.offset);
+    }
+
+    /// The producers as the batches below `end` have them.
+    fn rebuild_producers(&self, writer: &mut Writer, end: Offset, now_ms: i64) -> Result<(), LogError> {
+        let list = self.segments.load_full();
+        let loaded = writer.snapshots.load(&*self.directory, end)?;
+        let mut producers = loaded.unwrap_or_else(|| ProducerStates::new(list.first().base()));
+        producers.expire(now_ms, self.config().producer_id_expiration_ms);
+        for segment in list.from(producers.end()) {
+            let limit = segment.bytes();
+            let found = segment.find(producers.end(), limit, ReadMode::MayBlock);
+            let Some(found) = found.map_err(ReadFault::patient)? else { continue };
+            segment.scan(found.position, limit, segment.base(), |batch| {
+                producers.note(batch.header, batch.marker());
+            })?;
+        }
+        producers.set_end(end);
+        writer.producers = producers;
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! Opening all logs of a directory at a start, in parallel. A log that cannot be opened is told and left as it is; it
+//! does not keep the others.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ottla_model::{Offset, Uuid};
+
+use super::name::FolderName;
+use super::{LogDir, LogDirError, TopicPartition, each_in_parallel, properties};
+use crate::checkpoint;
+use crate::disk_log::{DiskLog, LogOpening, Recovery};
+use crate::io::Directory;
+use crate::log::{Log, LogConfig};
+
+/// The log of the cluster's metadata, which its owner opens.
+const METADATA_FOLDER: &str = "__cluster_metadata-0";
+
+/// What a load found.
+#[derive(Debug)]
+pub struct LoadReport {
+    /// The last stop was an orderly one, so that no log was scanned.
+    pub clean: bool,
+    /// The logs, in order of their names.
+    pub logs: Vec<LoadedLog>,
+    /// What could not be opened.
+    pub failed: Vec<FailedLog>,
+}
+
+/// A log that was opened.
+#[derive(Debug)]
+pub struct LoadedLog {
+    /// Its name.
+    pub partition: TopicPartition,
+    /// The topic's id from `partition.metadata`; none where that file is missing.
+    pub topic_id: Option<Uuid>,
+    /// The log.
+    pub log: Arc<DiskLog>,
+    /// As checkpointed, between log start and log end; the log start without an entry.
+    pub high_watermark: Offset,
+    /// What opening it did.
+    pub recovery: Recovery,
+}
+
+/// A log that could not be opened.
+#[derive(Debug)]
+pub struct FailedLog {
+    /// Its name.
+    pub partition: TopicPartition,
+    /// Its folder.
+    pub path: PathBuf,
+    /// Why.
+    pub error: LogDirError,
+}
+
+/// The checkpoint files of a directory.
+struct Checkpoints {
+    recovery_points: HashMap<TopicPartition, Offset>,
+    log_starts: HashMap<TopicPartition, Offset>,
+    high_watermarks: HashMap<TopicPartition, Offset>,
+}
+
+impl LogDir {
+    /// Takes the clean marker away and opens every log, on so many scoped threads. `config` gives each its settings.
+    /// To be called once.
+    ///
+    /// # Errors
+    /// Where the directory itself or a checkpoint file cannot be read; a single log's failure is in the report.
+    pub fn load(
+        &self,
+        threads: usize,
+        now_ms: i64,
+        config: &(dyn Fn(&TopicPartition) -> LogConfig + Sync),
+    ) -> Result<LoadReport, LogDirError> {
+        properties::remove_clean_marker(&*self.directory)?;
+        let checkpoints = self.read_checkpoints()?;
+        let partitions = self.survey()?;
+        let opened = each_in_parallel(&partitions, threads, |partition| {
+            self.load_one(partition, &checkpoints, config(partition), now_ms)
+        });
+        let mut report = LoadReport { clean: self.was_clean(), logs: Vec::new(), failed: Vec::new() };
+        for (partition, opened) in partitions.into_iter().zip(opened) {
+            match opened {
+                Ok(loaded) => {
+                    self.logs.lock().insert(partition, Arc::clone(&loaded.log));
+                    report.logs.push(loaded);
+                }
+                Err(error) => {
+                    let path = self.directory.path().join(partition.to_string());
+                    tracing::error!(path = %path.display(), %error, "a log cannot be opened");
+                    report.failed.push(FailedLog { partition, path, error });
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    fn read_checkpoints(&self) -> Result<Checkpoints, LogDirError> {
+        let read = |name| checkpoint::read_offsets(&*self.directory, name).map(HashMap::from_iter);
+        Ok(Checkpoints {
+            recovery_points: read(checkpoint::RECOVERY_POINTS)?,
+            log_starts: read(checkpoint::LOG_STARTS)?,
+            high_watermarks: read(checkpoint::HIGH_WATERMARKS)?,
+        })
+    }
+
+    /// The folders that are live logs. Those of deleted topics are noted for [`LogDir::purge_removed`].
+    fn survey(&self) -> Result<Vec<TopicPartition>, LogDirError> {
+        let entries = self.directory.list().map_err(|source| self.error("list", "", source))?;
+        let mut partitions = Vec::new();
+        for entry in entries.into_iter().filter(|entry| entry.is_folder && entry.name != METADATA_FOLDER) {
+            match FolderName::parse(&entry.name) {
+                FolderName::Log(partition) => partitions.push(partition),
+                FolderName::Deleted => self.removed.lock().push(entry.name),
+                FolderName::Stray | FolderName::Future | FolderName::Other => {
+                    tracing::info!(folder = entry.name, "a folder in a log directory is left alone");
+                }
+            }
+        }
+        partitions.sort_unstable();
+        Ok(partitions)
+    }
+
+    fn load_one(
+        &self,
+        partition: &TopicPartition,
+        checkpoints: &Checkpoints,
+        config: LogConfig,
+        now_ms: i64,
+    ) -> Result<LoadedLog, LogDirError> {
+        let directory = self.directory.folder(&partition.to_string());
+        let topic_id = properties::read_partition_metadata(&*directory)?;
+        let of = |map: &HashMap<_, _>| map.get(partition).copied().unwrap_or(Offset::ZERO);
+        let opening = LogOpening {
+            directory,
+            config,
+            is_clean: self.was_clean(),
+            log_start: of(&checkpoints.log_starts).max(Offset::ZERO),
+            recovery_point: of(&checkpoints.recovery_points).max(Offset::ZERO),
+            now_ms,
+        };
+        let (log, recovery) = DiskLog::open_shared(opening, Arc::clone(&self.shared))?;
+        let positions = log.positions();
+        let high_watermark =
+            of(&checkpoints.high_watermarks).clamp(positions.log_start, positions.log_end.offset);
+        Ok(LoadedLog { partition: partition.clone(), topic_id, log: Arc::new(log), high_watermark, recovery })
+    }
+}
