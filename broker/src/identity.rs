@@ -91,7 +91,7 @@ impl Identity {
         let mut directory_ids = Vec::with_capacity(directories.len());
         for (directory, properties) in directories.iter().zip(kept) {
             let Some(properties) = properties else { return Err(missing(directory, directories, &first)?) };
-            let path = directory.path().to_owned();
+            let path = directory.path();
             let disagree = |what, found, wanted, place| IdentityError::Disagree {
                 what,
                 found,
@@ -140,7 +140,7 @@ impl Identity {
     fn make(config: &BrokerConfig, directories: &[Arc<LogDir>]) -> Result<Self, IdentityError> {
         for directory in directories {
             if !directory.is_empty()? {
-                return Err(IdentityError::ForeignFiles { path: directory.path().to_owned() });
+                return Err(IdentityError::ForeignFiles { path: directory.path() });
             }
         }
         let cluster_id = match &config.cluster_id {
@@ -168,14 +168,14 @@ fn missing(
     directories: &[Arc<LogDir>],
     known: &MetaProperties,
 ) -> Result<IdentityError, LogDirError> {
-    let path = directory.path().to_owned();
+    let path = directory.path();
     if !directory.is_empty()? {
         return Ok(IdentityError::ForeignFiles { path });
     }
     let mut other = PathBuf::new();
     for directory in directories {
         if directory.properties()?.is_some() {
-            directory.path().clone_into(&mut other);
+            other = directory.path();
             break;
         }
     }

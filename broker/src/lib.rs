@@ -1,8 +1,23 @@
 //! The broker: Kafka's requests answered from Ottla's logs and metadata.
 
+mod auto_create;
+mod background;
 pub mod cli;
 pub mod config;
+mod connection_state;
+pub mod context;
+mod delayed;
+mod dispatch;
+mod error_map;
+mod flusher;
+mod handlers;
 mod identity;
+mod log_dirs;
+mod partition;
+mod partition_map;
+mod producer_ids;
+mod reconcile;
+mod reply;
 mod run;
 mod running;
 mod threads;

@@ -6,7 +6,7 @@
 
 use std::net::SocketAddr;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -36,6 +36,8 @@ use crate::threads::{self, DescriptorShares};
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(5);
 /// Jobs of the blocking pool that may wait for each of its threads.
 const BLOCKING_JOBS_PER_THREAD: usize = 64;
+/// What a broker registers with whose last run did not stop in good order.
+const NO_BROKER_EPOCH: i64 = -1;
 /// PLAINTEXT, as the registration numbers the protocols of listeners.
 const PLAINTEXT: i16 = 0;
 
@@ -145,7 +147,7 @@ impl RunningBroker {
         // The sockets first: a port that is taken is known before any file is touched.
         let server = Server::bind(server_config(&config, shares)?)?;
         let listeners = open_listeners(&config, &server);
-        let directories = open_directories(&config)?;
+        let directories = open_directories(&config, shares)?;
         let identity = Identity::settle(&config, &directories)?;
         config.settle_node_id(identity.node_id);
         let config = Arc::new(config);
@@ -160,9 +162,11 @@ impl RunningBroker {
             config.network.blocking_threads,
             config.network.blocking_threads.saturating_mul(BLOCKING_JOBS_PER_THREAD),
         );
-        let log_dirs =
-            directories.iter().cloned().zip(identity.directory_ids.iter().copied().map(Some)).collect();
-        let previous_epoch = clean_epoch(&directories);
+        // A directory for the metadata alone takes no partitions.
+        let partition_dirs = directories.get(..config.log_dirs.len()).unwrap_or(&directories);
+        let ids = identity.directory_ids.iter().copied().map(Some);
+        let log_dirs = partition_dirs.iter().cloned().zip(ids).collect();
+        let previous_epoch = previous_broker_epoch(partition_dirs);
         let parts = BrokerParts {
             config: Arc::clone(&config),
             cluster_id: identity.cluster_id.clone(),
@@ -196,7 +200,7 @@ impl RunningBroker {
     }
 
     /// The directories of the data.
-    pub fn data(&self) -> impl Iterator<Item = &Path> {
+    pub fn data(&self) -> impl Iterator<Item = PathBuf> {
         self.directories.iter().map(|directory| directory.path())
     }
 
@@ -240,11 +244,10 @@ impl RunningBroker {
         }
         self.pool.shut_down();
         self.images.stop();
-        let closed = self.broker.close();
+        // The metadata log lies in a directory whose marker says that all is in order, so it is closed before that.
         let controller = self.controller.shutdown();
-        closed?;
-        controller?;
-        Ok(())
+        self.broker.close()?;
+        Ok(controller?)
     }
 }
 
@@ -288,10 +291,18 @@ fn open_listeners(config: &BrokerConfig, server: &Server) -> Vec<OpenListener> {
 }
 
 /// Makes and locks every directory, that of the metadata among them.
-fn open_directories(config: &BrokerConfig) -> Result<Vec<Arc<LogDir>>, LogDirError> {
+fn open_directories(config: &BrokerConfig, shares: DescriptorShares) -> Result<Vec<Arc<LogDir>>, LogDirError> {
     let apart = !config.log_dirs.contains(&config.metadata_log_dir);
-    let paths = config.log_dirs.iter().chain(apart.then_some(&config.metadata_log_dir));
-    paths.map(|path| LogDir::open(path).map(Arc::new)).collect()
+    let paths: Vec<_> = config.log_dirs.iter().chain(apart.then_some(&config.metadata_log_dir)).collect();
+    let open_files_max = shares.files / paths.len().max(1);
+    paths.into_iter().map(|path| LogDir::open_with(path, open_files_max).map(Arc::new)).collect()
+}
+
+/// The broker epoch that every directory noted when the last run stopped in good order; −1 if one did not.
+fn previous_broker_epoch(directories: &[Arc<LogDir>]) -> i64 {
+    let mut epochs = directories.iter().map(|directory| directory.previous_broker_epoch());
+    let first = epochs.next().flatten();
+    first.filter(|first| epochs.all(|epoch| epoch == Some(*first))).unwrap_or(NO_BROKER_EPOCH)
 }
 
 fn start_controller(
@@ -310,7 +321,7 @@ fn start_controller(
     let (name, HostPort { host, port }) = config.controller_endpoint.clone();
     let embedded = EmbeddedConfig {
         identity: NodeIdentity { node_id: identity.node_id, directory_id: *directory_id },
-        voter_endpoint: Endpoint { name, host, port, security_protocol: PLAINTEXT },
+        voter_endpoint: Endpoint { listener: name, host, port, security_protocol: PLAINTEXT },
         controller: ControllerSettings {
             cluster_id: identity.cluster_id.clone(),
             default_partitions: config.topics.default_partitions,
