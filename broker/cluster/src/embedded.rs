@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 
 use ottla_model::{Clock, NodeId, Offset, Uuid};
 use ottla_storage::io::Directory;
+use ottla_storage::io::posix::PosixDirectory;
 use ottla_storage::{Log, LogConfig, LogDir};
 use tokio::sync::{oneshot, watch};
 use tracing::{error, warn};
@@ -84,12 +85,14 @@ impl EmbeddedController {
     /// # Errors
     /// Whatever stands against carrying this log on. Nothing was started then.
     pub fn start(config: EmbeddedConfig, directory: &LogDir) -> Result<Embedded, EmbeddedError> {
-        let settings = LogConfig::default();
-        let (log, recovery) = directory.open_internal(METADATA_FOLDER, settings, config.clock.now_ms())?;
-        for cut in &recovery.cut {
-            warn!(file = %cut.file.display(), position = cut.position, damage = %cut.damage, "the metadata log was cut");
+        let now_ms = config.clock.now_ms();
+        let (log, recovery) = directory.open_internal(METADATA_FOLDER, LogConfig::default(), now_ms)?;
+        if let Some(cut) = recovery.cut {
+            let file = cut.file.display();
+            warn!(%file, position = cut.position, bytes = cut.bytes, damage = %cut.damage, "the metadata log was cut");
         }
-        Self::start_on(config, Box::new(log), directory.folder(METADATA_FOLDER))
+        let folder = PosixDirectory::new(&directory.path().join(METADATA_FOLDER));
+        Self::start_on(config, Box::new(log), Arc::new(folder))
     }
 
     /// The same on a log that is open, and the folder that it lies in.
@@ -117,7 +120,8 @@ impl EmbeddedController {
             FeedEvent::Image(image),
             FeedEvent::CaughtUp { end: log.end() },
         ];
-        let feed = EmbeddedFeed { start: VecDeque::from(start), images: receiver, outcome: Arc::clone(&outcome) };
+        let feed =
+            EmbeddedFeed { start: VecDeque::from(start), images: receiver, outcome: Arc::clone(&outcome) };
         let (sender, requests) = channel();
         let link = EmbeddedLink {
             requests: sender.clone(),

@@ -10,11 +10,13 @@
 mod batches;
 pub mod controller;
 mod delta;
+mod embedded;
 pub mod features;
 mod feed;
 mod image;
 mod image_records;
 mod link;
+mod metadata_log;
 mod quorum_state;
 mod replay;
 mod shards;
@@ -22,12 +24,16 @@ mod snapshot;
 
 pub use batches::{BatchError, ContentError};
 pub use delta::{MetadataDelta, PartitionDelta, RemovedPartition};
+pub use embedded::{
+    Embedded, EmbeddedConfig, EmbeddedController, Entropy, NodeIdentity, WAITING_REQUESTS_MAX,
+};
 pub use feed::{AppliedImage, BoxFuture, FeedError, FeedEvent, MetadataFeed};
 pub use image::{
     BrokerImage, ConfigMap, ConfigResource, Endpoint, FeatureRange, ImagePosition, KeptRecords,
     MetadataImage, PartitionImage, TopicImage,
 };
 pub use link::{ControllerLink, ControllerReply, ControllerRequest, ControllerResponse, LinkError};
+pub use metadata_log::{EmbeddedError, METADATA_FOLDER};
 pub use quorum_state::QuorumStateError;
 pub use replay::{ImageBuilder, ReplayError};
 pub use snapshot::SnapshotError;

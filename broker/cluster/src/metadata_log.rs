@@ -11,10 +11,14 @@ use ottla_protocol::control::leader_change::Voter as LeaderChangeVoter;
 use ottla_protocol::control::{LeaderChangeMessage, VotersRecord, voters};
 use ottla_protocol::metadata::{AbortTransactionRecord, MetadataRecord};
 use ottla_storage::io::{Create, Directory};
-use ottla_storage::{Log, LogDirError, LogError, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice, SliceSource};
+use ottla_storage::{
+    Log, LogDirError, LogError, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice, SliceSource,
+};
 use tracing::{info, warn};
 
-use crate::batches::{BatchContent, BatchError, BatchPlace, ContentError, ControlRecord, control_batch, data_batch};
+use crate::batches::{
+    BatchContent, BatchError, BatchPlace, ContentError, ControlRecord, control_batch, data_batch,
+};
 use crate::features::{self, METADATA_VERSION};
 use crate::image::{Endpoint, ImagePosition, MetadataImage};
 use crate::quorum_state::{self, QuorumState, QuorumStateError};
@@ -85,7 +89,9 @@ pub enum EmbeddedError {
     #[error("the file quorum-state: {0}")]
     QuorumState(#[from] QuorumStateError),
     /// The log belongs to a quorum of which this node is not the only member.
-    #[error("the metadata log is one of the controllers {voters:?}; this node, {node}, alone cannot carry it on")]
+    #[error(
+        "the metadata log is one of the controllers {voters:?}; this node, {node}, alone cannot carry it on"
+    )]
     OtherVoters {
         /// The voters that it names.
         voters: Vec<i32>,
@@ -187,7 +193,8 @@ impl MetadataLog {
         let epoch = replay.next_epoch()?;
         let state = QuorumState { leader_id: owner.node_id, leader_epoch: epoch };
         let text = state.to_text(replay.kraft.version);
-        replace(&*folder, quorum_state::FILE_NAME, &[text.as_bytes()]).map_err(io("write", quorum_state::FILE_NAME))?;
+        replace(&*folder, quorum_state::FILE_NAME, &[text.as_bytes()])
+            .map_err(io("write", quorum_state::FILE_NAME))?;
 
         let mut opened = Self {
             log,
@@ -207,12 +214,18 @@ impl MetadataLog {
         if empty {
             // A snapshot of what the directory was formatted with counts for no record of the log, so Kafka repeats it.
             let formatted = builder.current().to_records();
-            let formatted = if formatted.is_empty() { features::initial_records().collect() } else { formatted };
+            let formatted =
+                if formatted.is_empty() { features::initial_records().collect() } else { formatted };
             let records = features::bootstrap_records(formatted, min_insync_replicas);
             opened.append_and_replay(&records, &mut builder, now_ms)?;
         }
         opened.flush(now_ms)?;
-        info!(epoch = epoch.get(), end = opened.end.get(), topics = builder.current().topic_count(), "metadata replayed");
+        info!(
+            epoch = epoch.get(),
+            end = opened.end.get(),
+            topics = builder.current().topic_count(),
+            "metadata replayed"
+        );
         Ok((opened, builder))
     }
 
@@ -286,7 +299,12 @@ impl MetadataLog {
     }
 
     /// The first batch of an epoch: who leads; in an empty log also who votes.
-    fn begin_epoch(&mut self, leader: NodeId, builder: &mut ImageBuilder, now_ms: i64) -> Result<(), EmbeddedError> {
+    fn begin_epoch(
+        &mut self,
+        leader: NodeId,
+        builder: &mut ImageBuilder,
+        now_ms: i64,
+    ) -> Result<(), EmbeddedError> {
         let voter = LeaderChangeVoter { voter_id: leader, ..LeaderChangeVoter::default() };
         let mut records = vec![ControlRecord::LeaderChange(LeaderChangeMessage {
             leader_id: leader,
@@ -387,7 +405,9 @@ impl Replay {
             match Snapshot::decode(Bytes::from(bytes)) {
                 Ok(snapshot) => return self.apply_snapshot(id, snapshot),
                 // What this version cannot understand, another has written: an older snapshot is no way around it.
-                Err(SnapshotError::Content(error @ ContentError::Metadata { .. })) => return Err(error.into()),
+                Err(SnapshotError::Content(error @ ContentError::Metadata { .. })) => {
+                    return Err(error.into());
+                }
                 Err(error) => {
                     warn!(snapshot = %id, %error, "a metadata snapshot cannot be read");
                     cause.get_or_insert(format!("{file}: {error}"));
@@ -421,7 +441,11 @@ impl Replay {
         let log_end = log.positions().log_end.offset;
         if log_end < self.end {
             // The snapshot is durable and the log's end was not: the records between are in the snapshot.
-            warn!(log_end = log_end.get(), snapshot_end = self.end.get(), "the metadata log begins anew at its snapshot");
+            warn!(
+                log_end = log_end.get(),
+                snapshot_end = self.end.get(),
+                "the metadata log begins anew at its snapshot"
+            );
             log.restart_at(self.end, self.builder.current().position().timestamp_ms)?;
             return Ok(());
         }
@@ -461,7 +485,8 @@ impl Replay {
                 controls.iter().for_each(|record| self.kraft.apply(record));
                 for record in &controls {
                     if let ControlRecord::LeaderChange(change) = record {
-                        self.leader_change_voters = change.voters.iter().map(|voter| voter.voter_id).collect();
+                        self.leader_change_voters =
+                            change.voters.iter().map(|voter| voter.voter_id).collect();
                     }
                 }
                 self.builder.advance(ImagePosition { offset: last, epoch, timestamp_ms });
@@ -485,16 +510,26 @@ impl Replay {
             None => self.leader_change_voters.clone(),
         };
         if voters.iter().any(|voter| *voter != node) {
-            return Err(EmbeddedError::OtherVoters { voters: voters.iter().map(|voter| voter.get()).collect(), node });
+            return Err(EmbeddedError::OtherVoters {
+                voters: voters.iter().map(|voter| voter.get()).collect(),
+                node,
+            });
         }
-        let named = self.kraft.voters.iter().flat_map(|record| &record.voters).map(|voter| voter.voter_directory_id);
+        let named =
+            self.kraft.voters.iter().flat_map(|record| &record.voters).map(|voter| voter.voter_directory_id);
         for named in named {
             if named != owner.directory_id {
                 return Err(EmbeddedError::OtherDirectory { named, node, actual: owner.directory_id });
             }
         }
-        let brokers: Vec<i32> =
-            self.builder.current().brokers().map(|broker| broker.id).filter(|id| *id != node).map(NodeId::get).collect();
+        let brokers: Vec<i32> = self
+            .builder
+            .current()
+            .brokers()
+            .map(|broker| broker.id)
+            .filter(|id| *id != node)
+            .map(NodeId::get)
+            .collect();
         if !brokers.is_empty() {
             return Err(EmbeddedError::OtherBrokers { brokers, node });
         }
@@ -517,13 +552,20 @@ fn new_quorum(owner: Owner<'_>) -> KraftState {
             host: owner.endpoint.host.clone(),
             port: owner.endpoint.port,
         }],
-        kraft_version_feature: voters::KRaftVersionFeature { min_supported_version: 0, max_supported_version: 1 },
+        kraft_version_feature: voters::KRaftVersionFeature {
+            min_supported_version: 0,
+            max_supported_version: 1,
+        },
     };
     KraftState { version: 1, voters: Some(VotersRecord { voters: vec![voter], ..VotersRecord::default() }) }
 }
 
 /// What Kafka's `format` leaves behind: the voters and feature levels before the first record.
-fn write_bootstrap_snapshot(folder: &dyn Directory, kraft: &KraftState, now_ms: i64) -> Result<(), EmbeddedError> {
+fn write_bootstrap_snapshot(
+    folder: &dyn Directory,
+    kraft: &KraftState,
+    now_ms: i64,
+) -> Result<(), EmbeddedError> {
     let snapshot = Snapshot {
         last_contained_timestamp_ms: now_ms,
         kraft: kraft.clone(),
@@ -540,7 +582,11 @@ fn write_partition_metadata(folder: &dyn Directory) -> Result<(), EmbeddedError>
     replace(folder, NAME, &[text.as_bytes()]).map_err(io("write", NAME))
 }
 
-fn write_snapshot_file(folder: &dyn Directory, id: SnapshotId, batches: &[CheckedBatch]) -> std::io::Result<()> {
+fn write_snapshot_file(
+    folder: &dyn Directory,
+    id: SnapshotId,
+    batches: &[CheckedBatch],
+) -> std::io::Result<()> {
     let pieces: Vec<&[u8]> = batches.iter().flat_map(CheckedBatch::parts).collect();
     replace_by_way_of(folder, &format!("{id}.part"), &id.to_string(), &pieces)
 }

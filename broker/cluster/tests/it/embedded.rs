@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_cluster::{ControllerRequest, EmbeddedError, FeedError, ImageBuilder, LinkError, WAITING_REQUESTS_MAX};
+use ottla_cluster::{
+    ControllerRequest, EmbeddedError, FeedError, ImageBuilder, LinkError, WAITING_REQUESTS_MAX,
+};
 use ottla_model::batch::RecordBatch;
 use ottla_model::{LeaderEpoch, NodeId, Offset, Uuid};
 use ottla_protocol::messages::allocate_producer_ids::AllocateProducerIdsRequest;
@@ -24,7 +26,8 @@ fn batches(path: &std::path::Path) -> Vec<(bool, i64, i32, Vec<Bytes>)> {
         batch.verify_crc().unwrap();
         let header = batch.header();
         let records = batch.records(1 << 20).unwrap();
-        let values = records.iter().map(|record| Bytes::copy_from_slice(record.unwrap().value.unwrap())).collect();
+        let values =
+            records.iter().map(|record| Bytes::copy_from_slice(record.unwrap().value.unwrap())).collect();
         batches.push((
             header.attributes().is_control(),
             header.base_offset().get(),
@@ -57,7 +60,8 @@ fn the_first_start_writes_what_kafkas_first_start_writes() {
     node.controller.shutdown().unwrap();
 
     let log = batches(&file(dir.path(), LOG));
-    let shape: Vec<_> = log.iter().map(|(control, base, epoch, values)| (*control, *base, *epoch, values.len())).collect();
+    let shape: Vec<_> =
+        log.iter().map(|(control, base, epoch, values)| (*control, *base, *epoch, values.len())).collect();
     assert_eq!(shape, [(true, 0, 1, 3), (false, 3, 1, 9), (false, 12, 1, 1), (false, 13, 1, 1)]);
     assert_eq!(
         names(&log[1].3),
@@ -76,8 +80,10 @@ fn the_first_start_writes_what_kafkas_first_start_writes() {
     assert_eq!(names(&log[2].3), ["RegisterBrokerRecord"]);
     assert_eq!(names(&log[3].3), ["BrokerRegistrationChangeRecord"], "a clean stop fences the broker");
     let bootstrap = batches(&file(dir.path(), BOOTSTRAP));
-    let shape: Vec<_> =
-        bootstrap.iter().map(|(control, base, epoch, values)| (*control, *base, *epoch, values.len())).collect();
+    let shape: Vec<_> = bootstrap
+        .iter()
+        .map(|(control, base, epoch, values)| (*control, *base, *epoch, values.len()))
+        .collect();
     assert_eq!(shape, [(true, 0, 0, 3), (false, 3, 0, 6), (true, 9, 0, 1)]);
     let text = |name| std::fs::read_to_string(file(dir.path(), name)).unwrap();
     assert_eq!(
@@ -97,7 +103,11 @@ fn the_first_batches_are_kafkas_to_the_byte_but_for_ids_and_times() {
     let kafka_dir = crate::kafka_log::extract();
     let theirs = batches(&file(kafka_dir.path(), LOG));
     assert_eq!(ours[1], theirs[1], "the bootstrap transaction");
-    assert_eq!((&ours[0].3[0], &ours[0].3[1]), (&theirs[0].3[0], &theirs[0].3[1]), "leader change, kraft version");
+    assert_eq!(
+        (&ours[0].3[0], &ours[0].3[1]),
+        (&theirs[0].3[0], &theirs[0].3[1]),
+        "leader change, kraft version"
+    );
     let ours = batches(&file(dir.path(), BOOTSTRAP));
     let theirs = batches(&file(kafka_dir.path(), BOOTSTRAP));
     assert_eq!((&ours[1], &ours[2]), (&theirs[1], &theirs[2]), "the bootstrap snapshot");
@@ -158,7 +168,11 @@ fn a_torn_tail_of_any_kind_is_cut_and_written_over() {
     let mut node = Node::start(dir.path()).unwrap();
     node.register(registration(-1));
     node.create(vec![topic("a", 2, 1)]);
-    for tail in [vec![0; 100], vec![0xff; 61], b"garbage that is longer than a batch's header, by a good deal".to_vec()] {
+    for tail in [
+        vec![0; 100],
+        vec![0xff; 61],
+        b"garbage that is longer than a batch's header, by a good deal".to_vec(),
+    ] {
         let crashed = copy(dir.path());
         let mut bytes = std::fs::read(file(crashed.path(), LOG)).unwrap();
         bytes.extend(&tail);
@@ -277,7 +291,8 @@ fn many_requests_at_once_are_all_answered_and_all_there_after_a_restart() {
     let calls: Vec<_> = (0..300)
         .map(|n| {
             let topics = vec![topic(&format!("t{n}"), 1, 1)];
-            node.link.call(ControllerRequest::CreateTopics(CreateTopicsRequest { topics, ..Default::default() }))
+            node.link
+                .call(ControllerRequest::CreateTopics(CreateTopicsRequest { topics, ..Default::default() }))
         })
         .collect();
     let mut last = Offset::UNKNOWN;
@@ -364,7 +379,10 @@ fn a_log_of_another_node_directory_or_quorum_is_refused() {
     let mut other = config();
     other.identity.directory_id = Uuid::from_bytes([1; 16]);
     let error = Node::start_with(other, dir.path()).err().unwrap();
-    assert!(matches!(&error, EmbeddedError::OtherDirectory { named, .. } if *named == directory()), "{error}");
+    assert!(
+        matches!(&error, EmbeddedError::OtherDirectory { named, .. } if *named == directory()),
+        "{error}"
+    );
     assert_eq!(std::fs::read(file(dir.path(), LOG)).unwrap(), before, "nothing was written");
 }
 
@@ -388,11 +406,8 @@ fn a_record_of_the_future_is_named_and_the_log_left_alone() {
     use ottla_model::batch::{BatchBuilder, NewRecord};
     use ottla_model::compression::Compression;
     // Frame version, type, version: a type, a version, a frame and a feature level that this version does not know.
-    let feature = [1, 12, 0, 17]
-        .into_iter()
-        .chain(*b"metadata.version")
-        .chain([0, 99, 0])
-        .collect::<Vec<u8>>();
+    let feature =
+        [1, 12, 0, 17].into_iter().chain(*b"metadata.version").chain([0, 99, 0]).collect::<Vec<u8>>();
     let cases: Vec<(Vec<u8>, &str)> = vec![
         (vec![1, 90, 0, 0], "metadata record type 90 is unknown"),
         (vec![1, 2, 7, 0], "TopicRecord has the versions 0..0, not 7"),

@@ -67,12 +67,17 @@ fn kafkas_log_holds_the_topics_that_kafka_served() {
     let mut topics: Vec<(String, usize)> =
         node.image.topics().map(|topic| (topic.name.to_string(), topic.partitions.len())).collect();
     topics.sort();
-    let expected: Vec<(String, usize)> = TOPICS.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+    let expected: Vec<(String, usize)> =
+        TOPICS.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
     assert_eq!(topics, expected);
     assert_eq!(node.leader, (NODE, LeaderEpoch::new(4)), "Kafka's last epoch was 3");
 
     let overridden = node.image.configs(&ConfigResource::topic(&"over_ridden.by-config".into())).unwrap();
-    assert_eq!(overridden.get("cleanup.policy").unwrap(), "delete", "set to compact,delete, and later changed");
+    assert_eq!(
+        overridden.get("cleanup.policy").unwrap(),
+        "delete",
+        "set to compact,delete, and later changed"
+    );
     let broker = node.image.broker(NodeId::new(1)).unwrap();
     assert_eq!(broker.endpoints[0].port, 23092);
     assert_eq!(node.image.feature_level("metadata.version"), 33);
@@ -112,7 +117,12 @@ fn partitions_that_kafka_left_without_leader_are_led_after_the_registration() {
     node.register(request);
     for topic in node.image.topics() {
         for partition in &topic.partitions {
-            assert_eq!((partition.leader, partition.isr.as_slice()), (NODE, [NODE].as_slice()), "{}", topic.name);
+            assert_eq!(
+                (partition.leader, partition.isr.as_slice()),
+                (NODE, [NODE].as_slice()),
+                "{}",
+                topic.name
+            );
             assert!(partition.eligible_leader_replicas.is_empty());
         }
     }

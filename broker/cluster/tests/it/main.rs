@@ -3,6 +3,9 @@
 mod create_topics;
 mod delete_topics;
 mod deltas;
+mod embedded;
+mod kafka_log;
+mod node;
 mod producer_ids;
 mod registration;
 mod replay;
