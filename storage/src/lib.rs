@@ -21,6 +21,6 @@ pub use log::{
     ReadOutcome, ReadRequest, ReadSlice, SliceSource, TimestampedOffset,
 };
 pub use log_dir::{
-    DirectoryFailure, FailedLog, LoadReport, LoadedLog, LogDir, LogDirError, MetaProperties, OPEN_FILES_MAX,
+    DirectoryFailure, LoadReport, LoadedLog, LogDir, LogDirError, MetaProperties, OPEN_FILES_MAX,
     TopicPartition,
 };

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_model::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 use ottla_model::batch::CheckedBatch;
+use ottla_model::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 
 use crate::log_dir::DirectoryFailure;
 
@@ -302,7 +302,9 @@ pub enum LogError {
         count: i64,
     },
     /// An idempotent producer left out a sequence number, or began a new epoch above 0.
-    #[error("producer {producer_id} epoch {producer_epoch}: sequence {sequence} where {expected} should follow")]
+    #[error(
+        "producer {producer_id} epoch {producer_epoch}: sequence {sequence} where {expected} should follow"
+    )]
     SequenceOutOfOrder {
         /// The producer.
         producer_id: ProducerId,

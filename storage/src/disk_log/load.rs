@@ -46,9 +46,9 @@ pub struct LogOpening {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// Segments whose every batch was looked at.
-    pub segments_scanned: usize,
+    pub scanned_segments: usize,
     /// Bytes of these segments.
-    pub bytes_scanned: u64,
+    pub scanned_bytes: u64,
     /// Set where something was taken away.
     pub cut: Option<Cut>,
 }
@@ -65,7 +65,7 @@ pub struct Cut {
     /// Bytes that were cut off this file.
     pub bytes: u64,
     /// Segments after it, which went as a whole.
-    pub segments_removed: usize,
+    pub segments_deleted: usize,
 }
 
 pub(super) fn open(opening: LogOpening, shared: Arc<Shared>) -> Result<(DiskLog, Recovery), LogError> {
@@ -277,8 +277,8 @@ impl Loader {
             }
             loader.producers.note(batch.header, batch.marker());
         })?;
-        self.recovery.segments_scanned += 1;
-        self.recovery.bytes_scanned += file_bytes;
+        self.recovery.scanned_segments += 1;
+        self.recovery.scanned_bytes += file_bytes;
         if let Some(damage) = end.damage {
             self.cut(segment, &end, damage, file_bytes - end.bytes)?;
         }
@@ -320,12 +320,12 @@ impl Loader {
             segment.remove()?;
         }
         let file = self.opening.directory.path().join(file_name(segment.base(), FileKind::Log));
-        let segments_removed = removed.len();
+        let segments_deleted = removed.len();
         tracing::warn!(
-            file = %file.display(), position = end.bytes, %damage, bytes, segments_removed,
+            file = %file.display(), position = end.bytes, %damage, bytes, segments_deleted,
             "a log is cut at its first batch that is not whole"
         );
-        self.recovery.cut = Some(Cut { file, position: end.bytes, damage, bytes, segments_removed });
+        self.recovery.cut = Some(Cut { file, position: end.bytes, damage, bytes, segments_deleted });
         Ok(())
     }
 
@@ -351,8 +351,7 @@ impl Loader {
         self.producers.set_end(next);
         let recovery_point = self.opening.recovery_point.min(next).max(log_start);
         let positions = LogPositions { log_start, log_end: tail.position(next), recovery_point };
-        let writer =
-            Writer { tail, producers: self.producers, snapshots: self.snapshots, is_closed: false };
+        let writer = Writer { tail, producers: self.producers, snapshots: self.snapshots, is_closed: false };
         let log = DiskLog {
             directory: self.opening.directory,
             shared: self.shared,

@@ -2,7 +2,6 @@
 //! does not keep the others.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use ottla_model::{Offset, Uuid};
@@ -12,7 +11,7 @@ use super::{LogDir, LogDirError, TopicPartition, each_in_parallel, properties};
 use crate::checkpoint;
 use crate::disk_log::{DiskLog, LogOpening, Recovery};
 use crate::io::Directory;
-use crate::log::{Log, LogConfig};
+use crate::log::{Log, LogConfig, LogError};
 
 /// The log of the cluster's metadata, which its owner opens.
 const METADATA_FOLDER: &str = "__cluster_metadata-0";
@@ -24,8 +23,8 @@ pub struct LoadReport {
     pub clean: bool,
     /// The logs, in order of their names.
     pub logs: Vec<LoadedLog>,
-    /// What could not be opened.
-    pub failed: Vec<FailedLog>,
+    /// The folders whose log could not be opened, and why. They are left as they are.
+    pub failed: Vec<(String, LogError)>,
 }
 
 /// A log that was opened.
@@ -41,17 +40,6 @@ pub struct LoadedLog {
     pub high_watermark: Offset,
     /// What opening it did.
     pub recovery: Recovery,
-}
-
-/// A log that could not be opened.
-#[derive(Debug)]
-pub struct FailedLog {
-    /// Its name.
-    pub partition: TopicPartition,
-    /// Its folder.
-    pub path: PathBuf,
-    /// Why.
-    pub error: LogDirError,
 }
 
 /// The checkpoint files of a directory.
@@ -87,9 +75,8 @@ impl LogDir {
                     report.logs.push(loaded);
                 }
                 Err(error) => {
-                    let path = self.directory.path().join(partition.to_string());
-                    tracing::error!(path = %path.display(), %error, "a log cannot be opened");
-                    report.failed.push(FailedLog { partition, path, error });
+                    tracing::error!(%partition, %error, "a log cannot be opened");
+                    report.failed.push((partition.to_string(), error));
                 }
             }
         }
@@ -128,7 +115,7 @@ impl LogDir {
         checkpoints: &Checkpoints,
         config: LogConfig,
         now_ms: i64,
-    ) -> Result<LoadedLog, LogDirError> {
+    ) -> Result<LoadedLog, LogError> {
         let directory = self.directory.folder(&partition.to_string());
         let topic_id = properties::read_partition_metadata(&*directory)?;
         let of = |map: &HashMap<_, _>| map.get(partition).copied().unwrap_or(Offset::ZERO);

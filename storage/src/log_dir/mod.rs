@@ -14,6 +14,7 @@ mod remove;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,7 +33,7 @@ use properties::CleanMarker;
 
 pub use failure::DirectoryFailure;
 pub(crate) use failure::Health;
-pub use load::{FailedLog, LoadReport, LoadedLog};
+pub use load::{LoadReport, LoadedLog};
 pub use name::TopicPartition;
 pub use properties::MetaProperties;
 
@@ -42,6 +43,7 @@ pub const OPEN_FILES_MAX: usize = 4096;
 /// A directory with logs, locked against every other process.
 #[derive(Debug)]
 pub struct LogDir {
+    path: PathBuf,
     directory: Arc<PosixDirectory>,
     _lock: DirectoryLock,
     shared: Arc<Shared>,
@@ -101,6 +103,7 @@ impl LogDir {
             return Err(LogDirError::InUse { path: path.to_owned() });
         };
         Ok(Self {
+            path: path.to_owned(),
             clean_marker: properties::read_clean_marker(&*directory)?,
             directory,
             _lock: lock,
@@ -112,8 +115,14 @@ impl LogDir {
 
     /// Where it is.
     #[must_use]
-    pub fn path(&self) -> PathBuf {
-        self.directory.path()
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A folder inside, for files that are no log's.
+    #[must_use]
+    pub fn folder(&self, name: &str) -> Arc<dyn Directory> {
+        self.directory.folder(name)
     }
 
     /// Whether nothing was ever stored here: `lost+found` and the lock file do not count.
@@ -130,7 +139,7 @@ impl LogDir {
     /// # Errors
     /// Of the disk, or where the file is not one of version 1.
     pub fn properties(&self) -> Result<Option<MetaProperties>, LogDirError> {
-        properties::read_meta_properties(&*self.directory)
+        Ok(properties::read_meta_properties(&*self.directory)?)
     }
 
     /// Writes `meta.properties`, durably.
@@ -138,7 +147,7 @@ impl LogDir {
     /// # Errors
     /// Of the disk.
     pub fn write_properties(&self, properties: &MetaProperties) -> Result<(), LogDirError> {
-        properties::write_meta_properties(&*self.directory, properties)
+        Ok(properties::write_meta_properties(&*self.directory, properties)?)
     }
 
     /// Whether the stop before this start was an orderly one.
@@ -256,20 +265,21 @@ impl LogDir {
         self.shared.health.failure().cloned()
     }
 
-    /// Closes all logs on so many scoped threads, writes the checkpoints, and last the marker of an orderly stop. Waits
-    /// for the disk. After an error there is no marker, and the next start recovers.
+    /// Closes all logs, a scoped thread a core, writes the checkpoints, and last the marker of an orderly stop: nothing
+    /// may be written here after it. Waits for the disk. After an error there is no marker, and the next start recovers.
     ///
     /// # Errors
     /// The first one of any log, or of the directory.
-    pub fn close(&self, broker_epoch: i64, threads: usize, now_ms: i64) -> Result<(), LogDirError> {
+    pub fn close(&self, broker_epoch: i64, now_ms: i64) -> Result<(), LogDirError> {
         self.shared.health.check()?;
         let logs = self.logs();
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
         let closed = each_in_parallel(&logs, threads, |(_, log)| log.close(now_ms));
         for result in closed {
             result?;
         }
         self.checkpoint()?;
-        properties::write_clean_marker(&*self.directory, broker_epoch)
+        Ok(properties::write_clean_marker(&*self.directory, broker_epoch)?)
     }
 
     fn write_checkpoint(
@@ -283,16 +293,12 @@ impl LogDir {
     }
 
     fn error(&self, action: &'static str, name: &str, source: io::Error) -> LogError {
-        LogError::Io { action, path: self.directory.path().join(name), source }
+        LogError::Io { action, path: self.path.join(name), source }
     }
 }
 
 /// What `work` makes of each item, in order, with so many scoped threads.
-fn each_in_parallel<T: Sync, R: Send>(
-    items: &[T],
-    threads: usize,
-    work: impl Fn(&T) -> R + Sync,
-) -> Vec<R> {
+fn each_in_parallel<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let run = || {
         let mut done = Vec::new();
@@ -303,8 +309,7 @@ fn each_in_parallel<T: Sync, R: Send>(
         }
     };
     let mut done = std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            (1..threads.min(items.len())).map(|_| scope.spawn(run)).collect();
+        let workers: Vec<_> = (1..threads.min(items.len())).map(|_| scope.spawn(run)).collect();
         let mut done = run();
         for worker in workers {
             match worker.join() {

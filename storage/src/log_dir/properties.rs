@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use ottla_model::{NodeId, Uuid};
 
-use super::LogDirError;
 use crate::io::{self as disk, Directory};
 use crate::log::LogError;
 
@@ -46,7 +45,8 @@ impl MetaProperties {
         if version.as_deref() != Some("1") {
             return Err("version=1 is missing");
         }
-        let node_id: i32 = node_id.ok_or("node.id is missing")?.parse().map_err(|_| "node.id is no number")?;
+        let node_id: i32 =
+            node_id.ok_or("node.id is missing")?.parse().map_err(|_| "node.id is no number")?;
         let directory_id = directory_id.map(|text| text.parse().map_err(|_| "directory.id is no id"));
         Ok(Self {
             cluster_id: cluster_id.ok_or("cluster.id is missing")?,
@@ -94,9 +94,7 @@ fn escaped(value: &str) -> String {
     value.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
 }
 
-pub(super) fn read_meta_properties(
-    directory: &dyn Directory,
-) -> Result<Option<MetaProperties>, LogDirError> {
+pub(super) fn read_meta_properties(directory: &dyn Directory) -> Result<Option<MetaProperties>, LogError> {
     let Some(text) = read_text(directory, META_PROPERTIES)? else { return Ok(None) };
     MetaProperties::parse(&text).map(Some).map_err(|reason| malformed(directory, META_PROPERTIES, reason))
 }
@@ -104,12 +102,12 @@ pub(super) fn read_meta_properties(
 pub(super) fn write_meta_properties(
     directory: &dyn Directory,
     properties: &MetaProperties,
-) -> Result<(), LogDirError> {
+) -> Result<(), LogError> {
     replace(directory, META_PROPERTIES, &properties.render())
 }
 
 /// The topic's id, or none where there is no such file.
-pub(super) fn read_partition_metadata(directory: &dyn Directory) -> Result<Option<Uuid>, LogDirError> {
+pub(super) fn read_partition_metadata(directory: &dyn Directory) -> Result<Option<Uuid>, LogError> {
     let Some(text) = read_text(directory, PARTITION_METADATA)? else { return Ok(None) };
     let mut lines = text.lines();
     if lines.next() != Some("version: 0") {
@@ -119,13 +117,13 @@ pub(super) fn read_partition_metadata(directory: &dyn Directory) -> Result<Optio
     id.map(Some).ok_or_else(|| malformed(directory, PARTITION_METADATA, "its second line is no topic id"))
 }
 
-pub(super) fn write_partition_metadata(directory: &dyn Directory, topic_id: Uuid) -> Result<(), LogDirError> {
+pub(super) fn write_partition_metadata(directory: &dyn Directory, topic_id: Uuid) -> Result<(), LogError> {
     replace(directory, PARTITION_METADATA, &format!("version: 0\ntopic_id: {topic_id}"))
 }
 
 /// Whether the last stop was an orderly one, and the broker epoch of that time if the marker tells it. Only the marker's
 /// existence counts.
-pub(super) fn read_clean_marker(directory: &dyn Directory) -> Result<Option<CleanMarker>, LogDirError> {
+pub(super) fn read_clean_marker(directory: &dyn Directory) -> Result<Option<CleanMarker>, LogError> {
     let Some(text) = read_text(directory, CLEAN_SHUTDOWN)? else { return Ok(None) };
     let epoch = text.split_once("\"brokerEpoch\":").and_then(|(_, rest)| {
         let digits = rest.trim_start().split(|c: char| c != '-' && !c.is_ascii_digit()).next()?;
@@ -141,39 +139,34 @@ pub(super) struct CleanMarker {
 }
 
 /// Writes the marker, durably. Nothing may be written to the directory after it.
-pub(super) fn write_clean_marker(directory: &dyn Directory, broker_epoch: i64) -> Result<(), LogDirError> {
+pub(super) fn write_clean_marker(directory: &dyn Directory, broker_epoch: i64) -> Result<(), LogError> {
     replace(directory, CLEAN_SHUTDOWN, &format!("{{\"version\":0,\"brokerEpoch\":{broker_epoch}}}"))
 }
 
 /// Takes the marker away, durably: from now on a crash is a crash.
-pub(super) fn remove_clean_marker(directory: &dyn Directory) -> Result<(), LogDirError> {
+pub(super) fn remove_clean_marker(directory: &dyn Directory) -> Result<(), LogError> {
     let removed = disk::remove_if_there(directory, CLEAN_SHUTDOWN).and_then(|()| directory.sync());
     removed.map_err(|source| io_error("remove", directory, CLEAN_SHUTDOWN, source))
 }
 
-fn read_text(directory: &dyn Directory, name: &'static str) -> Result<Option<String>, LogDirError> {
+fn read_text(directory: &dyn Directory, name: &'static str) -> Result<Option<String>, LogError> {
     let content = disk::read_named(directory, name);
     let content = content.map_err(|source| io_error("read", directory, name, source))?;
     let text = content.map(String::from_utf8).transpose();
     text.map_err(|_| malformed(directory, name, "it is no text"))
 }
 
-fn replace(directory: &dyn Directory, name: &'static str, text: &str) -> Result<(), LogDirError> {
+fn replace(directory: &dyn Directory, name: &'static str, text: &str) -> Result<(), LogError> {
     disk::replace(directory, name, text.as_bytes())
         .map_err(|source| io_error("write", directory, name, source))
 }
 
-fn malformed(directory: &dyn Directory, name: &str, reason: &'static str) -> LogDirError {
-    LogError::Malformed { path: path(directory, name), reason }.into()
+fn malformed(directory: &dyn Directory, name: &str, reason: &'static str) -> LogError {
+    LogError::Malformed { path: path(directory, name), reason }
 }
 
-fn io_error(
-    action: &'static str,
-    directory: &dyn Directory,
-    name: &str,
-    source: io::Error,
-) -> LogDirError {
-    LogError::Io { action, path: path(directory, name), source }.into()
+fn io_error(action: &'static str, directory: &dyn Directory, name: &str, source: io::Error) -> LogError {
+    LogError::Io { action, path: path(directory, name), source }
 }
 
 fn path(directory: &dyn Directory, name: &str) -> PathBuf {

@@ -140,7 +140,11 @@ mod tests {
             assert_eq!(log.send(0, batch * 2, 2), Answer::Known(i64::from(batch) * 2));
         }
         assert_eq!(log.send(0, 0, 2), Answer::OutOfOrder(12));
-        assert_eq!(log.send(0, 10, 1), Answer::OutOfOrder(12), "the same first sequence, but another last one");
+        assert_eq!(
+            log.send(0, 10, 1),
+            Answer::OutOfOrder(12),
+            "the same first sequence, but another last one"
+        );
     }
 
     #[test]

@@ -118,7 +118,9 @@ mod tests {
 
     fn bytes(vector: &Value) -> Vec<u8> {
         let hex = vector["hex"].as_str().unwrap().as_bytes();
-        hex.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+        hex.chunks(2)
+            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+            .collect()
     }
 
     fn number(value: &Value, name: &str) -> i64 {

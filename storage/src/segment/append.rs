@@ -105,7 +105,8 @@ impl Tail {
         // An entry that cannot be written now is written later, at the latest when the segment is sealed, and a failure
         // is reported then: the batch itself is safe.
         let directory = &*segment.directory;
-        let _ = segment.offsets.write_if_many(directory).and_then(|()| segment.times.write_if_many(directory));
+        let _ =
+            segment.offsets.write_if_many(directory).and_then(|()| segment.times.write_if_many(directory));
         Ok(())
     }
 

@@ -181,13 +181,7 @@ impl Segment {
     }
 
     /// In `Cached` mode refuses where part of the bytes is not in memory; in the other mode brings them there.
-    fn warm(
-        &self,
-        file: &dyn LogFile,
-        position: u64,
-        length: u64,
-        mode: ReadMode,
-    ) -> Result<(), ReadFault> {
+    fn warm(&self, file: &dyn LogFile, position: u64, length: u64, mode: ReadMode) -> Result<(), ReadFault> {
         let end = position + length;
         let mut scratch = Vec::new();
         let mut start = position;

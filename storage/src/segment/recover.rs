@@ -85,11 +85,7 @@ struct Window<'a> {
 
 impl Window<'_> {
     /// The batch at `position` if it is whole.
-    fn batch_at(
-        &mut self,
-        position: u64,
-        expected: Offset,
-    ) -> Result<Result<BatchHeader, Damage>, LogError> {
+    fn batch_at(&mut self, position: u64, expected: Offset) -> Result<Result<BatchHeader, Damage>, LogError> {
         let available = self.file_bytes - position;
         let header = match BatchHeader::parse(self.bytes_at(position, BATCH_HEADER_BYTES)?) {
             Ok(header) => header,
