@@ -192,7 +192,8 @@ fn numbered(topic: &TopicImage) -> impl Iterator<Item = (PartitionIndex, &Partit
 
 /// One event for a clean start, one for each cut after another.
 fn tell(directory: &HeldDir, report: &LoadReport) {
-    let path = directory.dir.path().display();
+    let path = directory.dir.path();
+    let path = path.display();
     let partitions = report.logs.len();
     if report.clean {
         tracing::info!(directory = %path, partitions, "log directory opened");

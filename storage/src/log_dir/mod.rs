@@ -115,8 +115,8 @@ impl LogDir {
 
     /// Where it is.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> PathBuf {
+        self.path.clone()
     }
 
     /// A folder inside, for files that are no log's.

@@ -48,7 +48,7 @@ impl LogDir {
 
     fn part_with(&self, partition: &TopicPartition, farewell: Farewell) -> Result<String, LogDirError> {
         let name = partition.to_string();
-        let unknown = || LogDirError::Unknown { partition: partition.clone(), path: self.path().to_owned() };
+        let unknown = || LogDirError::Unknown { partition: partition.clone(), path: self.path() };
         let log = self.log(partition).ok_or_else(unknown)?;
         log.abandon();
         let id = properties::read_partition_metadata(&*self.directory.folder(&name)).ok().flatten();
