@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -97,7 +98,8 @@ fn greeting(running: &RunningBroker) -> String {
         let (name, address, told) = (&listener.name, listener.address, &listener.advertised);
         let _ = writeln!(text, "Listening on {name}://{address}; clients are told {told}.");
     }
-    let directories: Vec<_> = running.data().map(|path| path.display().to_string()).collect();
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path).display().to_string();
+    let directories: Vec<_> = running.data().map(absolute).collect();
     let _ = writeln!(text, "The data is in {}.", directories.join(" and "));
     text
 }

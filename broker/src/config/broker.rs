@@ -261,8 +261,11 @@ impl BrokerConfig {
         warnings.extend(of_listeners);
         let inter_broker_listener = inter_broker_listener(&settings, &listeners)?;
         let log_dirs = log_dirs(&settings)?;
-        let temporary = log_dirs.iter().filter(|path| path.starts_with("/tmp"));
-        warnings.extend(temporary.map(|path| Warning::TemporaryDirectory(path.clone())));
+        // Kafka's own file names such a directory, and many copy it; whoever names one by hand means it.
+        if matches!(settings.origin("log.dirs"), Origin::File(..)) {
+            let temporary = log_dirs.iter().filter(|path| path.starts_with("/tmp"));
+            warnings.extend(temporary.map(|path| Warning::TemporaryDirectory(path.clone())));
+        }
         let metadata_log_dir = match settings.text("metadata.log.dir") {
             Some(path) => PathBuf::from(path),
             None => log_dirs.first().cloned().unwrap_or_default(),
