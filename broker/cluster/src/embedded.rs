@@ -9,13 +9,14 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use ottla_model::{Clock, NodeId, Offset, Uuid};
+use ottla_protocol::metadata::MetadataRecord;
 use ottla_storage::io::Directory;
 use ottla_storage::io::posix::PosixDirectory;
 use ottla_storage::{Log, LogConfig, LogDir};
 use tokio::sync::{oneshot, watch};
 use tracing::{error, warn};
 
-use crate::controller::{ControllerSettings, Decision, Occasion, decide, farewell};
+use crate::controller::{ControllerSettings, Decision, Occasion, RECORDS_PER_REQUEST_MAX, decide, farewell};
 use crate::features::METADATA_VERSION;
 use crate::feed::{BoxFuture, FeedError, FeedEvent, MetadataFeed};
 use crate::image::{Endpoint, MetadataImage};
@@ -320,14 +321,20 @@ impl Worker {
         let occasion = Occasion { next_offset: self.log.end(), entropy: &*self.config.entropy };
         let Decision { records, response } =
             decide(&self.config.controller, self.builder.current(), &request, &occasion);
-        for records in records.chunks(crate::controller::RECORDS_PER_REQUEST_MAX) {
+        let written = self.write(&records);
+        // Also after a failure: whoever asked is answered once its reason is known.
+        self.pending.push(Pending { reply, response, offset: self.builder.current().position().offset });
+        written
+    }
+
+    fn write(&mut self, records: &[MetadataRecord]) -> Result<(), EmbeddedError> {
+        for records in records.chunks(RECORDS_PER_REQUEST_MAX) {
             let level = self.builder.current().feature_level(METADATA_VERSION);
             let appended = self.log.append(records, level, self.config.clock.now_ms())?;
             let replayed =
                 self.builder.replay_batch(appended.base, appended.epoch, appended.timestamp_ms, records);
             replayed.map_err(|(offset, source)| EmbeddedError::Replay { offset, source })?;
         }
-        self.pending.push(Pending { reply, response, offset: self.builder.current().position().offset });
         Ok(())
     }
 

@@ -162,6 +162,15 @@ impl ConfigResource {
 /// Values by key, as they were set: text, unparsed.
 pub type ConfigMap = BTreeMap<CompactString, CompactString>;
 
+/// What a client quota bounds.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QuotaKey {
+    /// The entity by parts, as `user` and a name; none stands for the default. Sorted.
+    pub entity: Vec<(CompactString, Option<CompactString>)>,
+    /// The quota's name.
+    pub key: CompactString,
+}
+
 /// Records that the image keeps as they are, for whoever serves them and for the next snapshot.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KeptRecords {
@@ -169,9 +178,8 @@ pub struct KeptRecords {
     pub controllers: BTreeMap<NodeId, records::RegisterControllerRecord>,
     /// SCRAM credentials by user and mechanism.
     pub scram: BTreeMap<(CompactString, i8), records::UserScramCredentialRecord>,
-    /// Client quotas by entity (type and name, null is the default) and key.
-    pub quotas:
-        BTreeMap<(Vec<(CompactString, Option<CompactString>)>, CompactString), records::ClientQuotaRecord>,
+    /// Client quotas by what they bound.
+    pub quotas: BTreeMap<QuotaKey, records::ClientQuotaRecord>,
     /// Access control entries by id.
     pub acls: BTreeMap<Uuid, records::AccessControlEntryRecord>,
     /// Delegation tokens by id.

@@ -30,7 +30,7 @@ pub use embedded::{
 pub use feed::{AppliedImage, BoxFuture, FeedError, FeedEvent, MetadataFeed};
 pub use image::{
     BrokerImage, ConfigMap, ConfigResource, Endpoint, FeatureRange, ImagePosition, KeptRecords,
-    MetadataImage, PartitionImage, TopicImage,
+    MetadataImage, PartitionImage, QuotaKey, TopicImage,
 };
 pub use link::{ControllerLink, ControllerReply, ControllerRequest, ControllerResponse, LinkError};
 pub use metadata_log::{EmbeddedError, METADATA_FOLDER};

@@ -116,6 +116,12 @@ pub enum EmbeddedError {
         /// This node.
         node: NodeId,
     },
+    /// The log holds access control entries, which this version does not enforce.
+    #[error("the metadata log holds {count} access control entries, which this version does not enforce")]
+    AccessControl {
+        /// How many.
+        count: usize,
+    },
     /// No epoch is left above that of the log.
     #[error("the metadata log is in epoch {epoch}, the last there is")]
     EpochsExhausted {
@@ -532,6 +538,10 @@ impl Replay {
             .collect();
         if !brokers.is_empty() {
             return Err(EmbeddedError::OtherBrokers { brokers, node });
+        }
+        let count = self.builder.current().kept().acls.len();
+        if count > 0 {
+            return Err(EmbeddedError::AccessControl { count });
         }
         Ok(())
     }

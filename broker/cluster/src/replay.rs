@@ -12,7 +12,7 @@ use ottla_protocol::metadata::MetadataRecord;
 use crate::features;
 use crate::image::{
     BrokerImage, ConfigResource, Endpoint, FeatureRange, ImagePosition, MetadataImage, PartitionImage,
-    TopicImage, collision_key,
+    QuotaKey, TopicImage, collision_key,
 };
 
 /// The leader field of a change that keeps the leader.
@@ -390,13 +390,7 @@ impl MetadataImage {
                 kept.scram.remove(&(record.name.clone(), record.mechanism));
             }
             MetadataRecord::ClientQuota(record) => {
-                let mut entity: Vec<_> = record
-                    .entity
-                    .iter()
-                    .map(|part| (part.entity_type.clone(), part.entity_name.clone()))
-                    .collect();
-                entity.sort();
-                let key = (entity, record.key.clone());
+                let key = QuotaKey::of(record);
                 if record.remove {
                     kept.quotas.remove(&key);
                 } else {
@@ -428,6 +422,16 @@ impl MetadataImage {
     fn broker_mut(&mut self, id: NodeId, record: &'static str) -> Result<&mut BrokerImage, ReplayError> {
         let broker = Arc::make_mut(&mut self.brokers).get_mut(&id);
         broker.map(Arc::make_mut).ok_or(ReplayError::UnknownBroker { record, broker: id })
+    }
+}
+
+impl QuotaKey {
+    fn of(record: &records::ClientQuotaRecord) -> Self {
+        let parts = record.entity.iter();
+        let mut entity: Vec<_> =
+            parts.map(|part| (part.entity_type.clone(), part.entity_name.clone())).collect();
+        entity.sort();
+        Self { entity, key: record.key.clone() }
     }
 }
 

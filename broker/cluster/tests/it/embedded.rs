@@ -6,11 +6,14 @@ use bytes::Bytes;
 use ottla_cluster::{
     ControllerRequest, EmbeddedError, FeedError, ImageBuilder, LinkError, WAITING_REQUESTS_MAX,
 };
-use ottla_model::batch::RecordBatch;
+use ottla_model::batch::{BatchBuilder, NewRecord, RecordBatch};
+use ottla_model::compression::Compression;
 use ottla_model::{LeaderEpoch, NodeId, Offset, Uuid};
 use ottla_protocol::messages::allocate_producer_ids::AllocateProducerIdsRequest;
 use ottla_protocol::messages::create_topics::CreateTopicsRequest;
-use ottla_protocol::metadata::MetadataRecord;
+use ottla_protocol::metadata::{
+    AccessControlEntryRecord, BeginTransactionRecord, MetadataRecord, RegisterBrokerRecord, TopicRecord,
+};
 
 use crate::node::{Node, block_on, config, copy, file, files, snapshots};
 use crate::support::{NODE, directory, registration, topic, with_configs};
@@ -401,58 +404,66 @@ fn a_broken_quorum_state_is_an_error_and_a_missing_one_is_made_anew() {
     assert_eq!(Node::start(dir.path()).unwrap().leader.1, LeaderEpoch::new(41));
 }
 
+/// What another writer puts behind the end of a log that nobody has open.
+fn append_foreign(log_dir: &std::path::Path, end: Offset, values: &[Bytes]) -> Vec<u8> {
+    let mut builder =
+        BatchBuilder::new(Compression::NONE).with_base_offset(end).with_leader_epoch(LeaderEpoch::new(1));
+    for value in values {
+        builder.append(&NewRecord { value: Some(value), ..NewRecord::default() }).unwrap();
+    }
+    let mut bytes = std::fs::read(file(log_dir, LOG)).unwrap();
+    bytes.extend_from_slice(&builder.finish_bytes().unwrap());
+    std::fs::write(file(log_dir, LOG), &bytes).unwrap();
+    bytes
+}
+
+fn new_log() -> (tempfile::TempDir, Offset) {
+    let dir = tempfile::tempdir().unwrap();
+    let end = Node::start(dir.path()).unwrap().caught_up;
+    (dir, end)
+}
+
 #[test]
 fn a_record_of_the_future_is_named_and_the_log_left_alone() {
-    use ottla_model::batch::{BatchBuilder, NewRecord};
-    use ottla_model::compression::Compression;
     // Frame version, type, version: a type, a version, a frame and a feature level that this version does not know.
-    let feature =
-        [1, 12, 0, 17].into_iter().chain(*b"metadata.version").chain([0, 99, 0]).collect::<Vec<u8>>();
-    let cases: Vec<(Vec<u8>, &str)> = vec![
+    let feature: Vec<u8> = [1, 12, 0, 17].into_iter().chain(*b"metadata.version").chain([0, 99, 0]).collect();
+    for (value, expected) in [
         (vec![1, 90, 0, 0], "metadata record type 90 is unknown"),
         (vec![1, 2, 7, 0], "TopicRecord has the versions 0..0, not 7"),
         (vec![2, 2, 0, 0], "frame version 2"),
         (feature, "the feature metadata.version has level 99"),
-    ];
-    for (value, expected) in cases {
-        let dir = tempfile::tempdir().unwrap();
-        let node = Node::start(dir.path()).unwrap();
-        let end = node.caught_up;
-        drop(node);
-        let mut builder =
-            BatchBuilder::new(Compression::NONE).with_base_offset(end).with_leader_epoch(LeaderEpoch::new(1));
-        builder.append(&NewRecord { value: Some(&value), ..NewRecord::default() }).unwrap();
-        let mut bytes = std::fs::read(file(dir.path(), LOG)).unwrap();
-        bytes.extend_from_slice(&builder.finish_bytes().unwrap());
-        std::fs::write(file(dir.path(), LOG), &bytes).unwrap();
+    ] {
+        let (dir, end) = new_log();
+        let bytes = append_foreign(dir.path(), end, &[value.into()]);
         let error = Node::start(dir.path()).err().unwrap().to_string();
         assert!(error.contains(expected) && error.contains(&format!("offset {end}")), "{error}");
-        assert_eq!(std::fs::read(file(dir.path(), LOG)).unwrap(), bytes);
+        assert!(std::fs::read(file(dir.path(), LOG)).unwrap() == bytes);
     }
 }
 
 #[test]
+fn a_log_with_other_brokers_or_access_control_entries_is_refused() {
+    let (dir, end) = new_log();
+    let broker = RegisterBrokerRecord { broker_id: NodeId::new(7), ..RegisterBrokerRecord::default() };
+    append_foreign(dir.path(), end, &[MetadataRecord::from(broker).encode(4).unwrap()]);
+    let error = Node::start(dir.path()).err().unwrap();
+    assert!(matches!(&error, EmbeddedError::OtherBrokers { brokers, .. } if brokers == &[7]), "{error}");
+
+    let (dir, end) = new_log();
+    let entry = MetadataRecord::from(AccessControlEntryRecord::default());
+    append_foreign(dir.path(), end, &[entry.encode(0).unwrap()]);
+    let error = Node::start(dir.path()).err().unwrap();
+    assert!(matches!(error, EmbeddedError::AccessControl { count: 1 }), "{error}");
+}
+
+#[test]
 fn an_unfinished_transaction_of_another_writer_is_ended() {
-    use ottla_model::batch::{BatchBuilder, NewRecord};
-    use ottla_model::compression::Compression;
-    use ottla_protocol::metadata::{BeginTransactionRecord, TopicRecord};
-    let dir = tempfile::tempdir().unwrap();
-    let node = Node::start(dir.path()).unwrap();
-    let end = node.caught_up;
-    drop(node);
-    let mut builder =
-        BatchBuilder::new(Compression::NONE).with_base_offset(end).with_leader_epoch(LeaderEpoch::new(1));
+    let (dir, end) = new_log();
     let records: [MetadataRecord; 2] = [
         BeginTransactionRecord { name: None }.into(),
         TopicRecord { name: "half".into(), topic_id: Uuid::from_bytes([4; 16]) }.into(),
     ];
-    for record in &records {
-        let value = record.encode(0).unwrap();
-        builder.append(&NewRecord { value: Some(&value), ..NewRecord::default() }).unwrap();
-    }
-    let mut bytes = std::fs::read(file(dir.path(), LOG)).unwrap();
-    bytes.extend_from_slice(&builder.finish_bytes().unwrap());
-    std::fs::write(file(dir.path(), LOG), &bytes).unwrap();
+    append_foreign(dir.path(), end, &records.map(|record| record.encode(0).unwrap()));
     let mut node = Node::start(dir.path()).unwrap();
     assert_eq!(node.image.topic_count(), 0);
     node.register(registration(-1));

@@ -1,9 +1,12 @@
 //! What the controller decides and what the image makes of it, seen from outside: one module a behaviour.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 mod create_topics;
 mod delete_topics;
 mod deltas;
 mod embedded;
+mod failure;
 mod kafka_log;
 mod node;
 mod producer_ids;

@@ -23,10 +23,14 @@ impl Numbers {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) % bound
     }
+
+    fn of<const N: usize>(&mut self, choices: [&'static str; N]) -> &'static str {
+        choices[usize::try_from(self.below(N as u64)).unwrap()]
+    }
 }
 
 fn random_step(machine: &mut Machine, numbers: &mut Numbers) {
-    let name = format!("t{}{}", ["", ".", "_", "-"][numbers.below(4) as usize], numbers.below(30));
+    let name = format!("t{}{}", numbers.of(["", ".", "_", "-"]), numbers.below(30));
     match numbers.below(10) {
         0..=3 => {
             let partitions = i32::try_from(numbers.below(6)).unwrap() - 1;

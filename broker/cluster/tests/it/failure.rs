@@ -1,0 +1,171 @@
+//! A disk that fails under the metadata log: whoever waits is told, nothing more is written, and a restart finds what
+//! was answered.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use ottla_cluster::{
+    ControllerRequest, EmbeddedController, EmbeddedError, FeedError, LinkError, METADATA_FOLDER,
+};
+use ottla_model::batch::CheckedBatch;
+use ottla_model::{LeaderEpoch, Offset};
+use ottla_protocol::messages::create_topics::CreateTopicsRequest;
+use ottla_storage::io::posix::PosixDirectory;
+use ottla_storage::{
+    AppendInfo, DiskLog, EpochEnd, Log, LogConfig, LogDir, LogError, LogPositions, ReadOutcome, ReadRequest,
+    TimestampedOffset,
+};
+
+use crate::node::{Node, block_on, config};
+use crate::support::{registration, topic};
+
+const SOUND: u8 = 0;
+const APPENDS_FAIL: u8 = 1;
+const FLUSHES_FAIL: u8 = 2;
+
+/// A log whose disk fails on command.
+#[derive(Debug)]
+struct Failing {
+    inner: DiskLog,
+    fault: Arc<AtomicU8>,
+}
+
+impl Failing {
+    fn check(&self, fault: u8) -> Result<(), LogError> {
+        if self.fault.load(Ordering::SeqCst) != fault {
+            return Ok(());
+        }
+        let source = std::io::Error::from_raw_os_error(28);
+        Err(LogError::Io { action: "write", path: "the log".into(), source })
+    }
+}
+
+impl Log for Failing {
+    fn append_as_leader(
+        &self,
+        batch: CheckedBatch,
+        epoch: LeaderEpoch,
+        now_ms: i64,
+    ) -> Result<AppendInfo, LogError> {
+        self.check(APPENDS_FAIL)?;
+        self.inner.append_as_leader(batch, epoch, now_ms)
+    }
+
+    fn flush_up_to(&self, offset: Offset, now_ms: i64) -> Result<Offset, LogError> {
+        self.check(FLUSHES_FAIL)?;
+        self.inner.flush_up_to(offset, now_ms)
+    }
+
+    fn read(&self, request: &ReadRequest) -> Result<ReadOutcome, LogError> {
+        self.inner.read(request)
+    }
+
+    fn offset_for_time(&self, timestamp_ms: i64) -> Result<Option<TimestampedOffset>, LogError> {
+        self.inner.offset_for_time(timestamp_ms)
+    }
+
+    fn offset_of_max_timestamp(&self) -> Result<Option<TimestampedOffset>, LogError> {
+        self.inner.offset_of_max_timestamp()
+    }
+
+    fn positions(&self) -> LogPositions {
+        self.inner.positions()
+    }
+
+    fn begin_epoch(&self, epoch: LeaderEpoch) {
+        self.inner.begin_epoch(epoch);
+    }
+
+    fn latest_epoch(&self) -> Option<LeaderEpoch> {
+        self.inner.latest_epoch()
+    }
+
+    fn epoch_for_offset(&self, offset: Offset) -> Option<LeaderEpoch> {
+        self.inner.epoch_for_offset(offset)
+    }
+
+    fn end_offset_for_epoch(&self, epoch: LeaderEpoch) -> Option<EpochEnd> {
+        self.inner.end_offset_for_epoch(epoch)
+    }
+
+    fn flush_due(&self, now_ms: i64) -> bool {
+        self.inner.flush_due(now_ms)
+    }
+
+    fn truncate_to(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {
+        self.inner.truncate_to(offset, now_ms)
+    }
+
+    fn restart_at(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {
+        self.inner.restart_at(offset, now_ms)
+    }
+
+    fn configure(&self, config: LogConfig) {
+        self.inner.configure(config);
+    }
+
+    fn expire_producers(&self, now_ms: i64) -> usize {
+        self.inner.expire_producers(now_ms)
+    }
+
+    fn close(&self, now_ms: i64) -> Result<(), LogError> {
+        self.inner.close(now_ms)
+    }
+}
+
+fn start(log_dir: &Path, fault: &Arc<AtomicU8>) -> Result<Node, EmbeddedError> {
+    let directory = LogDir::open(log_dir).unwrap();
+    let (inner, _) = directory.open_internal(METADATA_FOLDER, LogConfig::default(), 0).unwrap();
+    let log = Failing { inner, fault: Arc::clone(fault) };
+    let folder = PosixDirectory::new(&log_dir.join(METADATA_FOLDER));
+    EmbeddedController::start_on(config(), Box::new(log), Arc::new(folder)).map(Node::of)
+}
+
+#[test]
+fn after_a_failed_write_or_fsync_every_request_is_refused_with_its_reason() {
+    for fault in [APPENDS_FAIL, FLUSHES_FAIL] {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Arc::new(AtomicU8::new(SOUND));
+        let mut node = start(dir.path(), &disk).unwrap();
+        node.register(registration(-1));
+        node.create(vec![topic("answered", 1, 1)]);
+        let call = |name: &str| {
+            let topics = vec![topic(name, 1, 1)];
+            node.link
+                .call(ControllerRequest::CreateTopics(CreateTopicsRequest { topics, ..Default::default() }))
+        };
+        disk.store(fault, Ordering::SeqCst);
+        let answers = [call("lost"), call("late")].map(block_on);
+        disk.store(SOUND, Ordering::SeqCst);
+        let after = block_on(call("later still"));
+        for answer in answers.into_iter().chain([after]) {
+            let Err(LinkError::Failed { reason }) = answer else { panic!("fault {fault}: {answer:?}") };
+            assert!(reason.contains("cannot write the log"), "{reason}");
+        }
+        assert!(matches!(node.feed.try_next(), Err(FeedError::Failed { .. })), "nothing was published");
+        assert_eq!(node.topics(), ["answered"]);
+        let ended = node.controller.shutdown();
+        assert!(matches!(ended, Err(EmbeddedError::Log(_))), "{ended:?}");
+
+        let again = Node::start(dir.path()).unwrap();
+        assert!(again.topics().contains(&"answered".to_owned()));
+        assert!(!again.topics().contains(&"later still".to_owned()));
+    }
+}
+
+#[test]
+fn a_start_that_cannot_write_fails_and_the_next_one_goes_on() {
+    for fault in [APPENDS_FAIL, FLUSHES_FAIL] {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Arc::new(AtomicU8::new(fault));
+        let error = start(dir.path(), &disk).err().unwrap();
+        assert!(matches!(error, EmbeddedError::Log(_)), "{error}");
+        disk.store(SOUND, Ordering::SeqCst);
+        let mut node = start(dir.path(), &disk).unwrap();
+        node.register(registration(-1));
+        assert_eq!(node.image.feature_level("metadata.version"), 33);
+        let defaults = node.image.configs(&ottla_cluster::ConfigResource::default_broker()).unwrap();
+        assert_eq!(defaults.get("min.insync.replicas").unwrap(), "1");
+    }
+}
