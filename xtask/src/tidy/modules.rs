@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 use super::Finding;
 use super::source::Source;
 
-/// Sources that are not modules: what a test hands to a compiler, and packages outside this workspace.
-const NOT_MODULES: &[&str] = &["protocol/derive/tests/ui/", "protocol/fuzz/"];
-
 pub(crate) fn check(sources: &[Source], roots: BTreeSet<PathBuf>) -> Vec<Finding> {
     let by_path: BTreeMap<&Path, &Source> =
         sources.iter().map(|source| (source.path.as_path(), source)).collect();
@@ -20,10 +17,9 @@ pub(crate) fn check(sources: &[Source], roots: BTreeSet<PathBuf>) -> Vec<Finding
             open.extend(children(source, roots.contains(&path)));
         }
     }
-    let excused = |path: &Path| NOT_MODULES.iter().any(|place| path.starts_with(place));
     by_path
         .keys()
-        .filter(|path| !named.contains(**path) && !excused(path))
+        .filter(|path| !named.contains(**path))
         .map(|path| Finding::new(path, 0, "no `mod` names this file"))
         .collect()
 }
