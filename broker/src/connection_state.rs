@@ -9,7 +9,7 @@ use ottla_protocol::api::ApiKey;
 
 /// One connection's state.
 #[derive(Debug)]
-pub struct ConnectionState {
+pub(crate) struct ConnectionState {
     /// The listener that accepted it: clients are told this listener's addresses.
     pub(crate) listener: Arc<str>,
     pub(crate) peer: SocketAddr,

@@ -66,7 +66,7 @@ impl Served {
 }
 
 /// The broker's side of one reactor's connections.
-pub struct Service {
+pub(crate) struct Service {
     broker: Arc<Broker>,
     waits: Rc<Waits>,
 }
@@ -85,7 +85,7 @@ impl Service {
     /// # Panics
     /// If there are more reactors than the broker was opened for.
     #[must_use]
-    pub fn new(broker: Arc<Broker>, reactor: &ReactorContext) -> Self {
+    pub(crate) fn new(broker: Arc<Broker>, reactor: &ReactorContext) -> Self {
         let ready = broker.ready.of(reactor.index()).expect("the broker knows how many reactors there are");
         let waits = Waits::new(reactor.index(), ready);
         reactor.spawn_local(Rc::clone(&waits).drive());

@@ -22,6 +22,7 @@ mod run;
 mod running;
 mod threads;
 
+pub use dispatch::{SERVED, Served};
 pub use identity::IdentityError;
 pub use run::run;
 pub use running::{Fault, OpenListener, RunningBroker, StartError, StopError};

@@ -202,7 +202,7 @@ fn tell(directory: &HeldDir, report: &LoadReport) {
         tracing::info!(directory = %path, partitions, scanned_bytes, "log directory recovered: no clean stop before");
     }
     for loaded in &report.logs {
-        for cut in &loaded.recovery.cut {
+        if let Some(cut) = &loaded.recovery.cut {
             tracing::warn!(
                 file = %cut.file.display(),
                 position = cut.position,

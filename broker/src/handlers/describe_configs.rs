@@ -88,7 +88,7 @@ fn describe_broker(
     name: &str,
 ) -> Result<Vec<DescribedConfig>, Refusal> {
     if name.is_empty() {
-        return Ok(with_dynamic(broker, image, |dynamic| config::describe_broker_defaults(dynamic)));
+        return Ok(with_dynamic(broker, image, config::describe_broker_defaults));
     }
     match name.parse::<i32>() {
         Ok(id) if id == broker.node_id.get() => {

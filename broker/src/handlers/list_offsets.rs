@@ -10,7 +10,6 @@ use ottla_protocol::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse,
     ListOffsetsTopicResponse,
 };
-use ottla_storage::TimestampedOffset;
 
 use super::shared;
 use crate::context::Broker;
@@ -34,6 +33,9 @@ const EARLIEST_PENDING_UPLOAD: i64 = -6;
 /// No timestamp goes with the offset, or there is no offset.
 const UNKNOWN_TIMESTAMP_MS: i64 = -1;
 
+/// The first version that answers with leader epochs.
+const EPOCHS_SINCE: i16 = 4;
+
 /// The first version in which a special time has its meaning.
 const fn since(timestamp: i64) -> i16 {
     match timestamp {
@@ -49,6 +51,7 @@ const fn since(timestamp: i64) -> i16 {
 /// What was asked of one partition.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
+    version: i16,
     index: PartitionIndex,
     epoch: LeaderEpoch,
     timestamp: i64,
@@ -72,7 +75,7 @@ pub(crate) fn handle(call: &mut Call<'_>, request: ListOffsetsRequest) -> Outcom
         for partition in &topic.partitions {
             let place = repeated.get_mut(&(topic.name.clone(), partition.partition_index));
             let answer = match place {
-                None => look_up(broker, call.version(), &topic.name, asked(partition, isolation)),
+                None => look_up(broker, &topic.name, asked(partition, isolation, call.version())),
                 // A partition that is named several times is refused once.
                 Some(true) => continue,
                 Some(told) => {
@@ -99,8 +102,9 @@ pub(crate) fn handle(call: &mut Call<'_>, request: ListOffsetsRequest) -> Outcom
     })
 }
 
-fn asked(partition: &ListOffsetsPartition, isolation: Isolation) -> Asked {
+fn asked(partition: &ListOffsetsPartition, isolation: Isolation, version: i16) -> Asked {
     Asked {
+        version,
         index: partition.partition_index,
         epoch: partition.current_leader_epoch,
         timestamp: partition.timestamp,
@@ -123,8 +127,8 @@ fn repeated_partitions(request: &ListOffsetsRequest) -> HashMap<(TopicName, Part
     repeated
 }
 
-fn look_up(broker: &Broker, version: i16, topic: &TopicName, asked: Asked) -> Found {
-    if version < since(asked.timestamp) {
+fn look_up(broker: &Broker, topic: &TopicName, asked: Asked) -> Found {
+    if asked.version < since(asked.timestamp) {
         return Found::Answer(refusal(asked.index, ErrorCode::UNSUPPORTED_VERSION));
     }
     let held = broker.partitions.topic(topic);
@@ -159,13 +163,7 @@ fn known_offset(
         LATEST_TIERED | EARLIEST_PENDING_UPLOAD => (Offset::UNKNOWN, LeaderEpoch::UNKNOWN),
         _ => return Ok(None),
     };
-    Ok(Some(ListOffsetsPartitionResponse {
-        partition_index: asked.index,
-        timestamp: UNKNOWN_TIMESTAMP_MS,
-        offset,
-        leader_epoch,
-        ..ListOffsetsPartitionResponse::default()
-    }))
+    Ok(Some(answer(asked, UNKNOWN_TIMESTAMP_MS, offset, leader_epoch)))
 }
 
 fn search_all(topics: Vec<(TopicName, Vec<Found>)>) -> ListOffsetsResponse {
@@ -189,13 +187,21 @@ fn search(partition: &Partition, asked: Asked) -> Result<ListOffsetsPartitionRes
         timestamp_ms => log.offset_for_time(timestamp_ms)?,
     };
     let end = asked.isolation.end(&partition.positions());
-    let answer = ListOffsetsPartitionResponse { partition_index: asked.index, ..Default::default() };
     Ok(match found.filter(|found| found.offset < end) {
-        None => answer,
-        Some(TimestampedOffset { offset, timestamp_ms, leader_epoch }) => {
-            ListOffsetsPartitionResponse { timestamp: timestamp_ms, offset, leader_epoch, ..answer }
-        }
+        None => answer(asked, UNKNOWN_TIMESTAMP_MS, Offset::UNKNOWN, LeaderEpoch::UNKNOWN),
+        Some(found) => answer(asked, found.timestamp_ms, found.offset, found.leader_epoch),
     })
+}
+
+/// The answer, with the epoch where the version has room for it.
+fn answer(asked: Asked, timestamp: i64, offset: Offset, epoch: LeaderEpoch) -> ListOffsetsPartitionResponse {
+    ListOffsetsPartitionResponse {
+        partition_index: asked.index,
+        timestamp,
+        offset,
+        leader_epoch: if asked.version < EPOCHS_SINCE { LeaderEpoch::UNKNOWN } else { epoch },
+        ..ListOffsetsPartitionResponse::default()
+    }
 }
 
 fn refusal(index: PartitionIndex, error_code: ErrorCode) -> ListOffsetsPartitionResponse {

@@ -105,19 +105,11 @@ impl Partition {
         if from.last_epoch == LeaderEpoch::UNKNOWN {
             return Ok(None);
         }
-        let Some(end) = self.end_of_epoch(from.last_epoch, positions) else {
+        let Some(end) = self.log.end_offset_for_epoch(from.last_epoch) else {
             let Positions { log_start: start, log_end: end, .. } = *positions;
             return Err(LogError::OffsetOutOfRange { wanted: from.offset, start, end }.into());
         };
         let parted = end.epoch < from.last_epoch || end.end_offset < from.offset;
         Ok(parted.then_some(end))
-    }
-
-    /// Where an epoch ended; the current one ends at the log end. None for an epoch above all known ones.
-    pub(crate) fn end_of_epoch(&self, epoch: LeaderEpoch, positions: &Positions) -> Option<EpochEnd> {
-        if self.log.latest_epoch() == Some(epoch) {
-            return Some(EpochEnd { epoch, end_offset: positions.log_end });
-        }
-        self.log.end_offset_for_epoch(epoch)
     }
 }

@@ -71,7 +71,10 @@ fn the_positions_come_with_the_records_and_are_unknown_with_an_error() {
     let (_broker, mut connection) = start();
     append(&mut connection, TOPIC, 0, batch(3));
     let found = fetch(&mut connection, TOPIC, 0, 0);
-    assert_eq!((found.high_watermark.get(), found.last_stable_offset.get(), found.log_start_offset.get()), (3, 3, 0));
+    assert_eq!(
+        (found.high_watermark.get(), found.last_stable_offset.get(), found.log_start_offset.get()),
+        (3, 3, 0)
+    );
     assert_eq!(found.aborted_transactions, None);
     for offset in [4, -1, i64::MAX] {
         let found = fetch(&mut connection, TOPIC, 0, offset);

@@ -8,7 +8,9 @@ use ottla_model::{ErrorCode, batch::BatchBuilder, batch::NewRecord};
 use ottla_protocol::messages::api_versions::ApiVersionsRequest;
 use ottla_testkit::{TestBroker, frame};
 
-use crate::requests::{append, batch, create_topic, create_topic_with, log_end, now_ms, produce, produce_request};
+use crate::requests::{
+    append, batch, create_topic, create_topic_with, log_end, now_ms, produce, produce_request,
+};
 
 /// A process's own memory, as the system counts it.
 fn resident_bytes() -> usize {
@@ -55,8 +57,8 @@ fn counts_beyond_what_is_there_cost_nothing() {
     let frames: [&[u8]; 3] = [
         &[0, 3, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff],
         &[
-            0, 1, 0, 4, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x7f,
-            0xff, 0xff, 0xff,
+            0, 1, 0, 4, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            0, 0x7f, 0xff, 0xff, 0xff,
         ],
         &[0, 3, 0, 9, 0, 0, 0, 1, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
     ];

@@ -86,7 +86,11 @@ fn init(connection: &mut Connection, request: &InitProducerIdRequest) -> InitPro
 }
 
 fn plain() -> InitProducerIdRequest {
-    InitProducerIdRequest { transactional_id: None, transaction_timeout_ms: 60_000, ..InitProducerIdRequest::default() }
+    InitProducerIdRequest {
+        transactional_id: None,
+        transaction_timeout_ms: 60_000,
+        ..InitProducerIdRequest::default()
+    }
 }
 
 #[test]

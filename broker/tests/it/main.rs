@@ -1,9 +1,18 @@
 //! Black-box tests of the broker: each starts one, in this process or as one of its own, and speaks Kafka's protocol
 //! to it or reads what it prints. One module a behaviour.
 
+mod api_versions;
 mod describe_configs;
+mod fetch;
+mod hostile;
+mod idempotence;
+mod list_offsets;
+mod metadata;
+mod produce;
+mod requests;
 mod start;
 mod stop;
+mod topics;
 
 /// The binary under test.
 const BROKER: &str = env!("CARGO_BIN_EXE_ottla-broker");

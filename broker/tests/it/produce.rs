@@ -12,8 +12,8 @@ use ottla_protocol::messages::produce::{PartitionProduceData, ProduceRequest, To
 use ottla_testkit::{Connection, TestBroker};
 
 use crate::requests::{
-    PRODUCE, UNKNOWN, append, base_offsets, batch, batch_at, batch_of_bytes, batches_of, bytes_of, create_topic,
-    create_topic_with, fetch, log_end, now_ms, patched, produce, produce_request, produced,
+    PRODUCE, UNKNOWN, append, base_offsets, batch, batch_at, batch_of_bytes, batches_of, bytes_of,
+    create_topic, create_topic_with, fetch, log_end, now_ms, patched, produce, produce_request, produced,
 };
 
 const TOPIC: &str = "orders";
@@ -109,13 +109,21 @@ fn what_is_refused_is_refused_whole_and_as_kafka_does() {
         ("a control batch", patched(&good, 21, &[0, 0x20]), ErrorCode::INVALID_RECORD),
         ("an unknown codec", patched(&good, 21, &[0, 7]), ErrorCode::UNKNOWN_SERVER_ERROR),
         ("gzip that is none", patched(&good, 21, &[0, 1]), ErrorCode::UNKNOWN_SERVER_ERROR),
-        ("a producer without a sequence", patched(&good, 43, &77_i64.to_be_bytes()), ErrorCode::INVALID_RECORD),
+        (
+            "a producer without a sequence",
+            patched(&good, 43, &77_i64.to_be_bytes()),
+            ErrorCode::INVALID_RECORD,
+        ),
     ];
     for (what, bytes, expected) in codes {
         assert_eq!(code(&mut connection, bytes), expected, "{what}");
     }
     assert_eq!(log_end(&mut connection, TOPIC), 0, "nothing of all that is in the log");
-    assert_eq!(code(&mut connection, [&good[..], &[1, 2, 3]].concat()), ErrorCode::NONE, "three bytes behind");
+    assert_eq!(
+        code(&mut connection, [&good[..], &[1, 2, 3]].concat()),
+        ErrorCode::NONE,
+        "three bytes behind"
+    );
     assert_eq!(bytes_of(fetch(&mut connection, TOPIC, 0, 0)).len(), good.len());
 }
 
@@ -157,10 +165,9 @@ fn null_records_are_refused_at_once() {
 fn one_partition_at_fault_leaves_the_others_alone() {
     let (_broker, mut connection) = start();
     let mut request = produce_request(TOPIC, 0, 1, Some(batch(1)));
-    request.topic_data[0].partition_data.push(PartitionProduceData {
-        index: 9.into(),
-        records: Some(Records::Inline(batch(1))),
-    });
+    request.topic_data[0]
+        .partition_data
+        .push(PartitionProduceData { index: 9.into(), records: Some(Records::Inline(batch(1))) });
     let mut nowhere = request.topic_data[0].clone();
     nowhere.name = "nowhere".into();
     request.topic_data.push(nowhere);
@@ -232,7 +239,10 @@ fn a_topic_with_log_append_time_stamps_what_it_stores_and_says_when() {
     assert_eq!(stored[0].header().max_timestamp_ms(), answer.log_append_time_ms);
 
     let claiming = patched(&batch_at(1, now_ms(), Compression::NONE), 21, &[0, 8]);
-    assert_eq!(produce(&mut connection, "stamped", 0, claiming.clone()).error_code, ErrorCode::INVALID_TIMESTAMP);
+    assert_eq!(
+        produce(&mut connection, "stamped", 0, claiming.clone()).error_code,
+        ErrorCode::INVALID_TIMESTAMP
+    );
     assert_eq!(code(&mut connection, claiming), ErrorCode::NONE, "elsewhere the claim is dropped");
     let stored = batches_of(fetch(&mut connection, TOPIC, 0, 0));
     assert_eq!(stored[0].header().timestamp_type(), TimestampType::CreateTime);
@@ -279,9 +289,8 @@ fn transactional_batches_need_an_id_that_nobody_has() {
 #[test]
 fn pipelined_requests_are_appended_and_answered_in_their_order() {
     let (_broker, mut connection) = start();
-    let numbers: Vec<_> = (0..200)
-        .map(|_| connection.send(&produce_request(TOPIC, 0, -1, Some(batch(1))), PRODUCE))
-        .collect();
+    let numbers: Vec<_> =
+        (0..200).map(|_| connection.send(&produce_request(TOPIC, 0, -1, Some(batch(1))), PRODUCE)).collect();
     for (expected, number) in numbers.into_iter().enumerate() {
         let answer = produced(connection.receive::<ProduceRequest>(PRODUCE, number));
         assert_eq!(answer.base_offset.get(), i64::try_from(expected).unwrap());
@@ -315,7 +324,10 @@ fn a_topic_that_flushes_each_message_answers_after_the_flush_and_in_order() {
         .collect();
     for (sent, number) in numbers.into_iter().enumerate() {
         let answer = produced(connection.receive::<ProduceRequest>(PRODUCE, number));
-        assert_eq!((answer.error_code, answer.base_offset.get()), (ErrorCode::NONE, i64::try_from(sent / 2).unwrap()));
+        assert_eq!(
+            (answer.error_code, answer.base_offset.get()),
+            (ErrorCode::NONE, i64::try_from(sent / 2).unwrap())
+        );
     }
     assert_eq!(log_end(&mut connection, "durable"), 10);
     // Nothing more comes.

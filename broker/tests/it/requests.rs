@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use ottla_model::batch::{BatchBuilder, NewRecord, RecordBatch, compute_crc};
 use ottla_model::compression::Compression;
-use ottla_model::{Clock as _, ErrorCode, Offset, ProducerEpoch, ProducerId, SystemClock, TopicName, Uuid};
+use ottla_model::{Clock as _, ErrorCode, Offset, ProducerEpoch, ProducerId, SystemClock, Uuid};
 use ottla_protocol::Records;
 use ottla_protocol::messages::create_topics::{
     CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse,
@@ -253,10 +253,6 @@ pub(crate) fn log_end(connection: &mut Connection, topic: &str) -> i64 {
     let answer = list_offset(connection, topic, -1, 7);
     assert_eq!(answer.error_code, ErrorCode::NONE);
     answer.offset.get()
-}
-
-pub(crate) fn name(text: &str) -> TopicName {
-    TopicName::from(text)
 }
 
 pub(crate) const UNKNOWN: Offset = Offset::UNKNOWN;
