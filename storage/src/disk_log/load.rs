@@ -114,7 +114,10 @@ impl Loader {
         let bases = segments.iter().map(|segment| segment.base());
         Ok(Self {
             unindexed: bases.filter(|base| !is_indexed(*base)).collect(),
-            snapshots: Snapshots::new(of_kind(FileKind::Snapshot).map(|file| file.name.base).collect()),
+            snapshots: Snapshots::new(
+                of_kind(FileKind::Snapshot).map(|file| file.name.base).collect(),
+                opening.log_start,
+            ),
             epochs: EpochCache::from_file(&checkpoint::read_epochs(&*directory)?),
             opening,
             shared,
@@ -372,7 +375,7 @@ impl Loader {
         for segment in self.segments.drain(..) {
             segment.remove()?;
         }
-        self.snapshots.clear(&*self.opening.directory)?;
+        self.snapshots.clear(&*self.opening.directory, start)?;
         self.epochs.clear();
         self.producers = ProducerStates::new(start);
         self.names_changed = true;

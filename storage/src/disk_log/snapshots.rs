@@ -16,22 +16,24 @@ pub(super) struct Snapshots {
     /// Ascending.
     offsets: Vec<Offset>,
     unsynced: Vec<Offset>,
+    /// The log start when the log was opened: a state at or below it describes nothing that is left.
+    floor: Offset,
 }
 
 impl Snapshots {
-    pub(super) fn new(mut offsets: Vec<Offset>) -> Self {
+    pub(super) fn new(mut offsets: Vec<Offset>, floor: Offset) -> Self {
         offsets.sort_unstable();
-        Self { offsets, unsynced: Vec::new() }
+        Self { offsets, unsynced: Vec::new(), floor }
     }
 
-    /// Writes the state at its end, unless a file has it, or it says nothing because nothing was ever written.
+    /// Writes the state at its end, unless a file has it or there is nothing below it.
     pub(super) fn take(
         &mut self,
         directory: &dyn Directory,
         producers: &ProducerStates,
     ) -> Result<(), LogError> {
         let end = producers.end();
-        if end <= self.offsets.last().copied().unwrap_or(Offset::ZERO) {
+        if end <= self.offsets.last().copied().unwrap_or(self.floor) {
             return Ok(());
         }
         let name = file_name(end, FileKind::Snapshot);
@@ -43,12 +45,17 @@ impl Snapshots {
         Ok(())
     }
 
-    /// The newest state at or below `limit`. Files above it, and files that do not read, are removed.
+    /// The newest state at or below `limit`. Files above it, at or below the log start, and those that do not read, are
+    /// removed.
     pub(super) fn load(
         &mut self,
         directory: &dyn Directory,
         limit: Offset,
     ) -> Result<Option<ProducerStates>, LogError> {
+        let gone = self.offsets.partition_point(|offset| *offset <= self.floor);
+        for offset in self.offsets.drain(..gone) {
+            remove(directory, &file_name(offset, FileKind::Snapshot))?;
+        }
         while let Some(offset) = self.offsets.last().copied() {
             let name = file_name(offset, FileKind::Snapshot);
             if offset <= limit {
@@ -85,8 +92,9 @@ impl Snapshots {
         Ok(())
     }
 
-    /// Removes all files.
-    pub(super) fn clear(&mut self, directory: &dyn Directory) -> Result<(), LogError> {
+    /// Removes all files: the log begins anew at this offset.
+    pub(super) fn clear(&mut self, directory: &dyn Directory, floor: Offset) -> Result<(), LogError> {
+        self.floor = floor;
         for offset in self.offsets.drain(..) {
             remove(directory, &file_name(offset, FileKind::Snapshot))?;
         }

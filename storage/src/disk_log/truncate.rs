@@ -66,7 +66,7 @@ impl DiskLog {
         writer.tail = tail;
         writer.producers = ProducerStates::new(offset);
         self.epochs.lock().clear();
-        writer.snapshots.clear(&*self.directory)
+        writer.snapshots.clear(&*self.directory, offset)
     }
 
     fn lower_end(&self, log_end: LogPosition) {

@@ -1,0 +1,9 @@
+//! What a log promises, seen from outside: over files that Apache Kafka wrote, and over its own after every kind of end.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod append;
+mod directory;
+mod kafka_logs;
+mod recovery;
+mod support;
