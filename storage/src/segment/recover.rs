@@ -90,7 +90,8 @@ impl Window<'_> {
         let header = match BatchHeader::parse(self.bytes_at(position, BATCH_HEADER_BYTES)?) {
             Ok(header) => header,
             Err(error) => {
-                let is_zero = self.is_zero_from(position)?;
+                // Less than a header may as well be the front of one: offsets begin with zeros.
+                let is_zero = available >= BATCH_HEADER_BYTES as u64 && self.is_zero_from(position)?;
                 return Ok(Err(if is_zero { Damage::ZeroTail } else { damage_of(error, available) }));
             }
         };
