@@ -311,7 +311,8 @@ impl Worker {
             let _ = reply.send(Ok(ControllerReply { response, offset }));
         }
         if self.log.bytes_since_snapshot() >= self.config.snapshot_after_bytes {
-            self.log.write_snapshot(self.builder.current(), self.config.clock.now_ms())?;
+            let written = self.log.write_snapshot(self.builder.current(), self.config.clock.now_ms());
+            written.unwrap_or_else(|error| warn!(%error, "no metadata snapshot was written"));
         }
         Ok(stop)
     }
