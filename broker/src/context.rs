@@ -141,9 +141,10 @@ impl Broker {
         let mut first_error = Ok(());
         for held in self.log_dirs.iter() {
             let marks = self.partitions.high_watermarks(&held.dir);
+            let marked = held.dir.checkpoint_high_watermarks(&marks);
+            // The clean marker comes last: it says that everything else is there.
             let closed = held.dir.close(broker_epoch, now_ms);
-            let closed = closed.and_then(|()| held.dir.checkpoint_high_watermarks(&marks));
-            first_error = first_error.and(closed);
+            first_error = first_error.and(marked).and(closed);
         }
         first_error
     }

@@ -195,7 +195,7 @@ fn tell(directory: &HeldDir, report: &LoadReport) {
     let path = directory.dir.path();
     let path = path.display();
     let partitions = report.logs.len();
-    if report.clean {
+    if report.clean || partitions == 0 {
         tracing::info!(directory = %path, partitions, "log directory opened");
     } else {
         let scanned_bytes: u64 = report.logs.iter().map(|loaded| loaded.recovery.scanned_bytes).sum();
