@@ -16,13 +16,13 @@ use ottla_storage::{Log, LogConfig, LogDir};
 use tokio::sync::{oneshot, watch};
 use tracing::{error, warn};
 
+use crate::builder::ImageBuilder;
 use crate::controller::{ControllerSettings, Decision, Occasion, RECORDS_PER_REQUEST_MAX, decide, farewell};
 use crate::features::METADATA_VERSION;
 use crate::feed::{BoxFuture, FeedError, FeedEvent, MetadataFeed};
 use crate::image::{Endpoint, MetadataImage};
 use crate::link::{ControllerLink, ControllerReply, ControllerRequest, ControllerResponse, LinkError};
 use crate::metadata_log::{EmbeddedError, METADATA_FOLDER, MetadataLog, Owner};
-use crate::replay::ImageBuilder;
 
 /// Requests that may wait for the controller; each is bounded by the largest frame that the broker accepts.
 pub const WAITING_REQUESTS_MAX: usize = 1000;

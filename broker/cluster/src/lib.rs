@@ -8,6 +8,7 @@
 //! waits for its offset leave.
 
 mod batches;
+mod builder;
 pub mod controller;
 mod delta;
 mod embedded;
@@ -23,6 +24,7 @@ mod shards;
 mod snapshot;
 
 pub use batches::{BatchError, ContentError};
+pub use builder::ImageBuilder;
 pub use delta::{MetadataDelta, PartitionDelta, RemovedPartition};
 pub use embedded::{
     Embedded, EmbeddedConfig, EmbeddedController, Entropy, NodeIdentity, WAITING_REQUESTS_MAX,
@@ -35,5 +37,5 @@ pub use image::{
 pub use link::{ControllerLink, ControllerReply, ControllerRequest, ControllerResponse, LinkError};
 pub use metadata_log::{EmbeddedError, METADATA_FOLDER};
 pub use quorum_state::QuorumStateError;
-pub use replay::{ImageBuilder, ReplayError};
+pub use replay::ReplayError;
 pub use snapshot::SnapshotError;

@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use ottla_model::{LeaderEpoch, NodeId, Offset, PartitionIndex, TopicName, Uuid};
+use ottla_model::{LeaderEpoch, NodeId, PartitionIndex, TopicName, Uuid};
 use ottla_protocol::metadata as records;
 use ottla_protocol::metadata::MetadataRecord;
 
 use crate::features;
 use crate::image::{
-    BrokerImage, ConfigResource, Endpoint, FeatureRange, ImagePosition, MetadataImage, PartitionImage,
-    QuotaKey, TopicImage, collision_key,
+    BrokerImage, ConfigResource, Endpoint, FeatureRange, MetadataImage, PartitionImage, QuotaKey, TopicImage,
+    collision_key,
 };
 
 /// The leader field of a change that keeps the leader.
@@ -96,100 +96,9 @@ pub enum ReplayError {
 /// The largest partition number in a log, exclusive: a bound for what a damaged record may claim, far above use.
 pub(crate) const PARTITIONS_PER_TOPIC_MAX: i32 = 1_000_000;
 
-/// Replays batches and hands out an image at every point where no transaction is open.
-#[derive(Debug, Clone, Default)]
-pub struct ImageBuilder {
-    image: MetadataImage,
-    /// The image at the begin of the open transaction, to return to if that is aborted.
-    begun: Option<MetadataImage>,
-}
-
-impl ImageBuilder {
-    /// Goes on from an image.
-    #[must_use]
-    pub fn new(image: MetadataImage) -> Self {
-        Self { image, begun: None }
-    }
-
-    /// The image with everything replayed so far, also of an open transaction.
-    #[must_use]
-    pub fn current(&self) -> &MetadataImage {
-        &self.image
-    }
-
-    /// Replays one batch: its first offset, its epoch and time, its records.
-    ///
-    /// # Errors
-    /// A record that cannot be; the builder is then of no further use.
-    pub fn replay_batch<'a>(
-        &mut self,
-        base: Offset,
-        epoch: LeaderEpoch,
-        timestamp_ms: i64,
-        records: impl IntoIterator<Item = &'a MetadataRecord>,
-    ) -> Result<(), (Offset, ReplayError)> {
-        let mut offset = base;
-        for record in records {
-            self.replay(record).map_err(|error| (offset, error))?;
-            self.image.position = ImagePosition { offset, epoch, timestamp_ms };
-            offset = offset.next();
-        }
-        Ok(())
-    }
-
-    /// Notes that the log has come so far with records that change no metadata (control records).
-    pub fn advance(&mut self, position: ImagePosition) {
-        self.image.position = position;
-    }
-
-    /// Replays one record.
-    ///
-    /// # Errors
-    /// A record that cannot be.
-    pub fn replay(&mut self, record: &MetadataRecord) -> Result<(), ReplayError> {
-        match record {
-            MetadataRecord::BeginTransaction(_) if self.begun.is_some() => Err(ReplayError::Transaction {
-                record: "BeginTransactionRecord",
-                state: "a transaction is open",
-            }),
-            MetadataRecord::BeginTransaction(_) => {
-                self.begun = Some(self.image.clone());
-                Ok(())
-            }
-            MetadataRecord::EndTransaction(_) => match self.begun.take() {
-                Some(_) => Ok(()),
-                None => {
-                    Err(ReplayError::Transaction { record: "EndTransactionRecord", state: "none is open" })
-                }
-            },
-            MetadataRecord::AbortTransaction(_) => match self.begun.take() {
-                Some(image) => {
-                    self.image = image;
-                    Ok(())
-                }
-                None => {
-                    Err(ReplayError::Transaction { record: "AbortTransactionRecord", state: "none is open" })
-                }
-            },
-            record => self.image.replay(record),
-        }
-    }
-
-    /// The image to publish: none while a transaction is open.
-    #[must_use]
-    pub fn committed(&self) -> Option<Arc<MetadataImage>> {
-        self.begun.is_none().then(|| Arc::new(self.image.clone()))
-    }
-
-    /// Whether a transaction is open: after the last record of a log it means that its writer died within it.
-    #[must_use]
-    pub fn in_transaction(&self) -> bool {
-        self.begun.is_some()
-    }
-}
-
 impl MetadataImage {
-    fn replay(&mut self, record: &MetadataRecord) -> Result<(), ReplayError> {
+    /// Replays a record that is no part of a transaction's frame.
+    pub(crate) fn replay(&mut self, record: &MetadataRecord) -> Result<(), ReplayError> {
         match record {
             MetadataRecord::Topic(record) => self.replay_topic(record),
             MetadataRecord::Partition(record) => self.replay_partition(record)?,

@@ -14,9 +14,9 @@ use tracing::warn;
 use super::error::EmbeddedError;
 use super::{METADATA_FOLDER, Owner, files};
 use crate::batches::{BatchContent, ContentError, ControlRecord};
+use crate::builder::ImageBuilder;
 use crate::image::ImagePosition;
 use crate::quorum_state::{self, QuorumState};
-use crate::replay::ImageBuilder;
 use crate::snapshot::{KraftState, Snapshot, SnapshotError, SnapshotId};
 
 /// Bytes read at a time when the log is replayed; a larger batch is read whole.

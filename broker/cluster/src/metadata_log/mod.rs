@@ -17,10 +17,10 @@ use ottla_storage::{Log, LogError};
 use tracing::info;
 
 use crate::batches::{BatchPlace, ControlRecord, control_batch, data_batch};
+use crate::builder::ImageBuilder;
 use crate::features::{self, METADATA_VERSION};
 use crate::image::{Endpoint, ImagePosition, MetadataImage};
 use crate::quorum_state::QuorumState;
-use crate::replay::ImageBuilder;
 use crate::snapshot::{KraftState, Snapshot, SnapshotId};
 use load::Found;
 

@@ -1,28 +1,34 @@
 //! A disk that fails under the metadata log: whoever waits is told, nothing more is written, and a restart finds what
 //! was answered.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use ottla_cluster::{
-    ControllerRequest, EmbeddedController, EmbeddedError, FeedError, LinkError, METADATA_FOLDER,
+    ControllerRequest, EmbeddedConfig, EmbeddedController, EmbeddedError, FeedError, LinkError,
+    METADATA_FOLDER,
 };
 use ottla_model::batch::CheckedBatch;
 use ottla_model::{LeaderEpoch, Offset};
 use ottla_protocol::messages::create_topics::CreateTopicsRequest;
 use ottla_storage::io::posix::PosixDirectory;
+use ottla_storage::io::{Create, Directory, DirectoryEntry, LogFile};
 use ottla_storage::{
     AppendInfo, DiskLog, EpochEnd, Log, LogConfig, LogDir, LogError, LogPositions, ReadOutcome, ReadRequest,
     TimestampedOffset,
 };
 
-use crate::node::{Node, block_on, config};
+use crate::node::{Node, block_on, config, snapshots};
 use crate::support::{registration, topic};
 
 const SOUND: u8 = 0;
 const APPENDS_FAIL: u8 = 1;
 const FLUSHES_FAIL: u8 = 2;
+const SNAPSHOTS_FAIL: u8 = 3;
+/// Small, so that some topics make a snapshot due.
+const SNAPSHOT_AFTER_BYTES: u64 = 4000;
 
 /// A log whose disk fails on command.
 #[derive(Debug)]
@@ -36,7 +42,7 @@ impl Failing {
         if self.fault.load(Ordering::SeqCst) != fault {
             return Ok(());
         }
-        let source = std::io::Error::from_raw_os_error(28);
+        let source = io::Error::from_raw_os_error(28);
         Err(LogError::Io { action: "write", path: "the log".into(), source })
     }
 }
@@ -114,12 +120,62 @@ impl Log for Failing {
     }
 }
 
+/// A folder that takes no snapshots while its disk is full.
+#[derive(Debug)]
+struct Full {
+    inner: PosixDirectory,
+    fault: Arc<AtomicU8>,
+}
+
+impl Directory for Full {
+    fn open(&self, name: &str, create: Create) -> io::Result<Arc<dyn LogFile>> {
+        if name.ends_with(".part") && self.fault.load(Ordering::SeqCst) == SNAPSHOTS_FAIL {
+            return Err(io::Error::from_raw_os_error(28));
+        }
+        self.inner.open(name, create)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.inner.path()
+    }
+
+    fn folder(&self, name: &str) -> Arc<dyn Directory> {
+        self.inner.folder(name)
+    }
+
+    fn create(&self) -> io::Result<()> {
+        self.inner.create()
+    }
+
+    fn list(&self) -> io::Result<Vec<DirectoryEntry>> {
+        self.inner.list()
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.inner.remove(name)
+    }
+
+    fn remove_folder(&self, name: &str) -> io::Result<()> {
+        self.inner.remove_folder(name)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.inner.sync()
+    }
+}
+
 fn start(log_dir: &Path, fault: &Arc<AtomicU8>) -> Result<Node, EmbeddedError> {
     let directory = LogDir::open(log_dir).unwrap();
     let (inner, _) = directory.open_internal(METADATA_FOLDER, LogConfig::default(), 0).unwrap();
     let log = Failing { inner, fault: Arc::clone(fault) };
     let folder = PosixDirectory::new(&log_dir.join(METADATA_FOLDER));
-    EmbeddedController::start_on(config(), Box::new(log), Arc::new(folder)).map(Node::of)
+    let folder = Full { inner: folder, fault: Arc::clone(fault) };
+    let config = EmbeddedConfig { snapshot_after_bytes: SNAPSHOT_AFTER_BYTES, ..config() };
+    EmbeddedController::start_on(config, Box::new(log), Arc::new(folder)).map(Node::of)
 }
 
 #[test]
@@ -168,4 +224,19 @@ fn a_start_that_cannot_write_fails_and_the_next_one_goes_on() {
         let defaults = node.image.configs(&ottla_cluster::ConfigResource::default_broker()).unwrap();
         assert_eq!(defaults.get("min.insync.replicas").unwrap(), "1");
     }
+}
+
+#[test]
+fn a_snapshot_that_cannot_be_written_is_tried_again_when_the_log_has_grown_as_much() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Arc::new(AtomicU8::new(SOUND));
+    let mut node = start(dir.path(), &disk).unwrap();
+    node.register(registration(-1));
+    disk.store(SNAPSHOTS_FAIL, Ordering::SeqCst);
+    (0..60).for_each(|n| drop(node.create(vec![topic(&format!("a{n}"), 2, 1)])));
+    assert_eq!(snapshots(dir.path()).len(), 1, "only the first start's");
+    disk.store(SOUND, Ordering::SeqCst);
+    (0..60).for_each(|n| drop(node.create(vec![topic(&format!("b{n}"), 2, 1)])));
+    assert!(snapshots(dir.path()).len() > 1);
+    assert_eq!(node.topics().len(), 120);
 }
