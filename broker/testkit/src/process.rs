@@ -1,7 +1,7 @@
 //! The real binary as a process of its own, for what a process alone can show: kills, signals, exit codes, texts.
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};

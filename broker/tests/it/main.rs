@@ -1,6 +1,8 @@
 //! Black-box tests of the broker: each starts one, in this process or as one of its own, and speaks Kafka's protocol
 //! to it or reads what it prints. One module a behaviour.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 mod api_versions;
 mod describe_configs;
 mod fetch;
