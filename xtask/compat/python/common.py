@@ -5,7 +5,7 @@ import sys
 import time
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 DEADLINE_SECONDS = 60
 
@@ -24,7 +24,7 @@ def create_topic(bootstrap, name, partitions=1, config=None):
         end_offset(bootstrap, name, partition)
 
 
-def consumer(bootstrap, **more):
+def consumer(bootstrap):
     config = {
         "bootstrap.servers": bootstrap,
         "group.id": "unused",
@@ -32,23 +32,21 @@ def consumer(bootstrap, **more):
         "enable.partition.eof": False,
         "fetch.message.max.bytes": 4_000_000,
     }
-    return Consumer(config | more)
+    return Consumer(config)
 
 
 def end_offset(bootstrap, topic, partition):
     """The partition's end, asked for again while the topic or its leader is still unknown."""
     deadline = time.monotonic() + DEADLINE_SECONDS
-    reader = consumer(bootstrap)
-    try:
-        while True:
-            try:
-                return reader.get_watermark_offsets(TopicPartition(topic, partition), timeout=5)[1]
-            except KafkaException as error:
-                if time.monotonic() > deadline:
-                    fail(f"{topic}-{partition} answers no ListOffsets: {error}")
-                time.sleep(0.02)
-    finally:
-        reader.close()
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    place = TopicPartition(topic, partition)
+    while True:
+        try:
+            return admin.list_offsets({place: OffsetSpec.latest()}, request_timeout=5)[place].result().offset
+        except KafkaException as error:
+            if time.monotonic() > deadline:
+                fail(f"{topic}-{partition} answers no ListOffsets: {error}")
+            time.sleep(0.02)
 
 
 def read(bootstrap, topic, partition, start, end):
