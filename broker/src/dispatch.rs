@@ -154,7 +154,7 @@ impl ottla_network::Service for Service {
     }
 
     fn drain(&self) {
-        self.waits.expire_all();
+        self.waits.drain();
     }
 }
 

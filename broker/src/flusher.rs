@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ottla_model::{Clock, Offset};
-use ottla_storage::{LogDir, TopicPartition};
+use ottla_storage::{LogDir, LogError, TopicPartition};
 use parking_lot::{Condvar, Mutex};
 
 use crate::partition::Partition;
@@ -190,6 +190,8 @@ impl Flusher {
                     self.checkpoint_due.get_or_insert(Instant::now() + CHECKPOINT_PAUSE);
                 }
             }
+            // Its topic was deleted meanwhile.
+            Err(LogError::Closed) => {}
             Err(error) => {
                 tracing::error!(partition = %partition.name(), %error, "flush failed");
                 partition.waiters().moved(partition.key());

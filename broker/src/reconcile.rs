@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ottla_cluster::{ConfigResource, MetadataDelta, MetadataImage, PartitionImage, TopicImage};
 use ottla_model::{Offset, PartitionIndex, TopicName, Uuid};
@@ -12,6 +13,9 @@ use crate::context::Broker;
 use crate::log_dirs::HeldDir;
 use crate::partition::settings::PartitionSettings;
 use crate::partition::{Leadership, Partition, PartitionParts};
+
+/// How many threads make the logs of new partitions at once.
+const CREATING_THREADS_MAX: usize = 8;
 
 /// Opens every log, sets aside those that the image does not know, makes those that are missing.
 pub(crate) fn open_all(broker: &Broker, image: &MetadataImage) -> Result<(), LogDirError> {
@@ -25,14 +29,14 @@ pub(crate) fn open_all(broker: &Broker, image: &MetadataImage) -> Result<(), Log
             adopt(broker, image, &settings, directory, loaded);
         }
     }
-    for topic in image.topics() {
-        for (index, partition) in numbered(topic) {
-            let held = broker.partitions.topic_by_id(&topic.id);
-            if held.is_none_or(|held| held.partition(index).is_none()) {
-                create(broker, &settings, topic, index, partition);
-            }
-        }
-    }
+    let missing = image.topics().flat_map(|topic| {
+        let held = broker.partitions.topic_by_id(&topic.id);
+        numbered(topic).filter_map(move |(index, partition)| {
+            let is_held = held.as_ref().is_some_and(|held| held.partition(index).is_some());
+            (!is_held).then_some((&**topic, index, partition))
+        })
+    });
+    create_all(broker, &settings, &missing.collect::<Vec<_>>());
     Ok(())
 }
 
@@ -42,9 +46,8 @@ pub(crate) fn apply(broker: &Broker, image: &MetadataImage, delta: &MetadataDelt
     for removed in &delta.removed {
         remove_topic(broker, &removed.topic_id);
     }
-    for added in &delta.added {
-        create(broker, &settings, &added.topic, added.index, added.after());
-    }
+    let added = delta.added.iter().map(|added| (&*added.topic, added.index, added.after()));
+    create_all(broker, &settings, &added.collect::<Vec<_>>());
     for changed in &delta.changed {
         let held = broker.partitions.topic_by_id(&changed.topic.id);
         if let Some(partition) = held.as_ref().and_then(|held| held.partition(changed.index)) {
@@ -99,6 +102,27 @@ fn adopt(
         return;
     };
     hold(broker, settings, directory, topic, partition, Held { name, log, high_watermark });
+}
+
+/// Makes the logs of partitions, several at a time: each waits for the disk several times, and the disk takes the
+/// waits of many together.
+fn create_all(
+    broker: &Broker,
+    settings: &SettingsByTopic<'_>,
+    partitions: &[(&TopicImage, PartitionIndex, &PartitionImage)],
+) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((topic, index, partition)) = partitions.get(next.fetch_add(1, Ordering::Relaxed)) {
+            create(broker, settings, topic, *index, partition);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..partitions.len().min(CREATING_THREADS_MAX) {
+            scope.spawn(work);
+        }
+        work();
+    });
 }
 
 /// Makes a partition's log, if this broker is to hold it.

@@ -53,7 +53,7 @@ impl ReplyTo {
     /// logged, and the connection closed, since the client would wait for ever.
     pub(crate) fn reply_with<M: Message>(self, response: &M, slices: Slices) -> Reply {
         match self.encode(response) {
-            Ok(encoded) => Reply::pieces(pieces(encoded, slices)),
+            Ok(encoded) => reply(encoded, slices),
             Err(error) => {
                 tracing::error!(response = M::NAME, version = self.version, %error, "a response cannot be encoded");
                 Reply::close()
@@ -67,6 +67,18 @@ impl ReplyTo {
             .encode_into(&mut writer, self.header_version)?;
         response.encode_into(&mut writer, self.version)?;
         Ok(writer.finish())
+    }
+}
+
+fn reply(encoded: Encoded, slices: Slices) -> Reply {
+    let mut pieces = pieces(encoded, slices);
+    match pieces.pop() {
+        Some(Piece::Bytes(only)) if pieces.is_empty() => Reply::bytes(only),
+        Some(last) => {
+            pieces.push(last);
+            Reply::pieces(pieces)
+        }
+        None => Reply::nothing(),
     }
 }
 

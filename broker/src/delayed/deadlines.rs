@@ -42,9 +42,9 @@ impl<T> Deadlines<T> {
         self.entries.first_key_value().map(|(key, _)| key.at)
     }
 
-    /// Takes out the earliest deadline, passed or not.
-    pub(crate) fn take_first(&mut self) -> Option<T> {
-        self.entries.pop_first().map(|(_, owner)| owner)
+    /// Whose deadlines they are, the earliest first.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = &T> {
+        self.entries.values()
     }
 
     /// Takes out one deadline that has passed.

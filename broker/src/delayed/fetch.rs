@@ -9,7 +9,7 @@ use ottla_model::ErrorCode;
 use ottla_network::BlockingPool;
 use ottla_storage::{ReadMode, ReadSlice};
 
-use super::waits::{Waits, Woken};
+use super::waits::{Patience, Waits, Woken};
 use crate::error_map;
 use crate::partition::read::{FetchFrom, Fetched, Isolation, ReadResult};
 use crate::partition::{Partition, PartitionError};
@@ -126,7 +126,8 @@ pub(crate) async fn wait_and_read(
     pool: BlockingPool,
     deadline: Option<Instant>,
 ) -> Result<FetchResults, ErrorCode> {
-    let watch = waits.watch(plan.wanted.iter().map(|wanted| &wanted.partition), deadline);
+    let partitions = plan.wanted.iter().map(|wanted| &wanted.partition);
+    let watch = waits.watch(partitions, deadline, Patience::UntilDrain);
     let first = read_anyhow(&plan, &pool).await?;
     if plan.is_enough(&first) || deadline.is_none() {
         return Ok(first);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ottla_model::{ErrorCode, LeaderEpoch, Offset};
 
-use super::waits::{Waits, Woken};
+use super::waits::{Patience, Waits, Woken};
 use crate::error_map;
 use crate::partition::Partition;
 
@@ -26,7 +26,8 @@ pub(crate) async fn wait(
     timeout: Duration,
 ) -> Vec<ErrorCode> {
     let deadline = Instant::now().checked_add(timeout);
-    let watch = waits.watch(batches.iter().map(|batch| &batch.partition), deadline);
+    let partitions = batches.iter().map(|batch| &batch.partition);
+    let watch = waits.watch(partitions, deadline, Patience::UntilDeadline);
     let mut codes: Vec<Option<ErrorCode>> = batches.iter().map(Unacknowledged::outcome).collect();
     while codes.iter().any(Option::is_none) {
         match watch.woken().await {

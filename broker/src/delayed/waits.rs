@@ -20,6 +20,8 @@ use crate::partition::waiters::{PartitionKey, ReadyList};
 pub(crate) struct Waits {
     reactor: usize,
     ready: Arc<ReadyList>,
+    /// Set once: whoever can be answered with what there is no longer waits.
+    draining: Cell<bool>,
     partitions: RefCell<HashMap<PartitionKey, Watched>>,
     deadlines: RefCell<Deadlines<Rc<Waiter>>>,
 }
@@ -39,9 +41,20 @@ struct Entry {
 
 #[derive(Default)]
 struct Waiter {
+    patience: Patience,
     expired: Cell<bool>,
     moved: RefCell<Moved>,
     waker: RefCell<Option<Waker>>,
+}
+
+/// What becomes of a wait when the broker is about to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Patience {
+    /// It ends at once: what there is, is an answer.
+    #[default]
+    UntilDrain,
+    /// It goes on: what it waits for comes soon, and without it there is no answer.
+    UntilDeadline,
 }
 
 /// The places that moved since the waiter looked, each named once however often it moved.
@@ -71,7 +84,13 @@ pub(crate) enum Woken {
 impl Waits {
     /// The table of one reactor. Its [`drive`](Self::drive) must run on the same thread.
     pub(crate) fn new(reactor: usize, ready: Arc<ReadyList>) -> Rc<Self> {
-        Rc::new(Self { reactor, ready, partitions: RefCell::default(), deadlines: RefCell::default() })
+        Rc::new(Self {
+            reactor,
+            ready,
+            draining: Cell::new(false),
+            partitions: RefCell::default(),
+            deadlines: RefCell::default(),
+        })
     }
 
     /// Registers a waiter for moves of `partitions`, in this order. The caller looks at the positions after this, not
@@ -80,8 +99,10 @@ impl Waits {
         self: &Rc<Self>,
         partitions: impl Iterator<Item = &'a Arc<Partition>>,
         deadline: Option<Instant>,
+        patience: Patience,
     ) -> Watch {
-        let waiter = Rc::new(Waiter::default());
+        let waiter = Rc::new(Waiter { patience, ..Waiter::default() });
+        waiter.expired.set(self.draining.get() && patience == Patience::UntilDrain);
         let registrations: Vec<_> = partitions
             .enumerate()
             .map(|(place, partition)| self.register(partition, &waiter, place))
@@ -154,11 +175,12 @@ impl Waits {
         }
     }
 
-    /// Ends every wait as if its deadline had passed: the broker is about to stop.
-    pub(crate) fn expire_all(&self) {
-        loop {
-            let expired = self.deadlines.borrow_mut().take_first();
-            let Some(waiter) = expired else { return };
+    /// The broker is about to stop: ends the waits of those who can be answered with what there is, now and from now
+    /// on, as if their deadlines had passed.
+    pub(crate) fn drain(&self) {
+        self.draining.set(true);
+        let waiting: Vec<_> = self.deadlines.borrow().owners().cloned().collect();
+        for waiter in waiting.into_iter().filter(|waiter| waiter.patience == Patience::UntilDrain) {
             waiter.expired.set(true);
             waiter.wake();
         }
@@ -195,8 +217,10 @@ impl Waiter {
         self.wake();
     }
 
+    /// Wakes with nothing borrowed: whose waker it is, is not known here.
     fn wake(&self) {
-        if let Some(waker) = self.waker.borrow_mut().take() {
+        let waker = self.waker.borrow_mut().take();
+        if let Some(waker) = waker {
             waker.wake();
         }
     }

@@ -78,14 +78,16 @@ fn wait(
     timeout: Duration,
 ) -> Outcome {
     let (to, waits) = (call.reply_to(), call.waits());
+    let (broker, listener) = (call.broker_arc(), Arc::clone(&call.connection.listener));
     Outcome::later(async move {
         let codes = produce::wait(waits, unacknowledged, timeout).await;
         for ((topic, partition), code) in places.into_iter().zip(codes).filter(|(_, code)| !code.is_none()) {
             let topic = response.responses.get_mut(topic);
             if let Some(answer) = topic.and_then(|topic| topic.partition_responses.get_mut(partition)) {
-                *answer = PartitionProduceResponse { index: answer.index, ..failed(answer.index, code) };
+                *answer = failed(answer.index, code);
             }
         }
+        add_leader_hints(&broker, &listener, to.version, &mut response);
         to.reply(&response)
     })
 }
@@ -93,7 +95,7 @@ fn wait(
 /// The answer; without acknowledgements none, and a closed connection is all that tells of an error.
 fn finish(call: &Call<'_>, acks: Option<Acks>, mut response: ProduceResponse) -> Outcome {
     if acks != Some(Acks::None) {
-        add_leader_hints(call, &mut response);
+        add_leader_hints(call.broker(), &call.connection.listener, call.version(), &mut response);
         return call.reply(&response);
     }
     let codes = response.responses.iter().flat_map(|topic| &topic.partition_responses);
@@ -119,29 +121,6 @@ struct Append<'a> {
     places: Vec<(usize, usize)>,
 }
 
-/// A topic of which nothing is held here, perhaps.
-struct UnknownTopic<'a> {
-    broker: &'a Broker,
-    name: Option<TopicName>,
-}
-
-impl<'a> UnknownTopic<'a> {
-    fn new(broker: &'a Broker, by_id: bool, id: &Uuid, name: &TopicName) -> Self {
-        let name = match by_id {
-            true => broker.image.peek().topic_by_id(id).map(|topic| topic.name.clone()),
-            false => Some(name.clone()),
-        };
-        Self { broker, name }
-    }
-
-    fn code(&self, index: PartitionIndex) -> ErrorCode {
-        match &self.name {
-            Some(name) => shared::why_not_held(self.broker, name, index),
-            None => ErrorCode::UNKNOWN_TOPIC_ID,
-        }
-    }
-}
-
 /// Why a batch was not appended, as the answer tells it.
 struct Refusal {
     code: ErrorCode,
@@ -156,14 +135,13 @@ impl Append<'_> {
         let by_id = self.version >= TOPIC_IDS_SINCE;
         let partitions = &self.broker.partitions;
         let held = if by_id { partitions.topic_by_id(&topic_id) } else { partitions.topic(&name) };
-        let unknown = UnknownTopic::new(self.broker, by_id, &topic_id, &name);
         let mut partition_responses = Vec::with_capacity(partition_data.len());
         for data in partition_data {
             let at = (place, partition_responses.len());
             let index = data.index;
             let appended = match &held {
                 Some(held) => self.partition(at, held, data),
-                None => Err(unknown.code(index).into()),
+                None => Err(self.why_unknown(by_id, &topic_id, &name, index).into()),
             };
             partition_responses.push(match appended {
                 Ok(info) => succeeded(index, &info),
@@ -171,6 +149,15 @@ impl Append<'_> {
             });
         }
         TopicProduceResponse { name, topic_id, partition_responses }
+    }
+
+    /// The code for a partition of a topic of which nothing is held here.
+    fn why_unknown(&self, by_id: bool, id: &Uuid, name: &TopicName, index: PartitionIndex) -> ErrorCode {
+        if !by_id {
+            return shared::why_not_held(self.broker, name, index);
+        }
+        let name = self.broker.image.peek().topic_by_id(id).map(|topic| topic.name.clone());
+        name.map_or(ErrorCode::UNKNOWN_TOPIC_ID, |name| shared::why_not_held(self.broker, &name, index))
     }
 
     fn partition(
@@ -302,11 +289,10 @@ fn refused(index: PartitionIndex, refusal: Refusal) -> PartitionProduceResponse 
 }
 
 /// Says who leads the partitions that this broker does not, and where to find them (KIP-951).
-fn add_leader_hints(call: &Call<'_>, response: &mut ProduceResponse) {
-    if call.version() < LEADER_HINTS_SINCE {
+fn add_leader_hints(broker: &Broker, listener: &str, version: i16, response: &mut ProduceResponse) {
+    if version < LEADER_HINTS_SINCE {
         return;
     }
-    let broker = call.broker();
     let image = broker.image.peek();
     for topic in &mut response.responses {
         let misdirected = topic
@@ -314,7 +300,7 @@ fn add_leader_hints(call: &Call<'_>, response: &mut ProduceResponse) {
             .iter_mut()
             .filter(|it| it.error_code == ErrorCode::NOT_LEADER_OR_FOLLOWER);
         for partition in misdirected {
-            let known = match call.version() < TOPIC_IDS_SINCE {
+            let known = match version < TOPIC_IDS_SINCE {
                 true => image.topic(topic.name.as_str()),
                 false => image.topic_by_id(&topic.topic_id),
             };
@@ -322,9 +308,7 @@ fn add_leader_hints(call: &Call<'_>, response: &mut ProduceResponse) {
             partition.current_leader =
                 LeaderIdAndEpoch { leader_id: known.leader, leader_epoch: known.leader_epoch };
             let is_told = response.node_endpoints.iter().any(|endpoint| endpoint.node_id == known.leader);
-            if let Some(node) =
-                shared::node(&image, known.leader, &call.connection.listener).filter(|_| !is_told)
-            {
+            if let Some(node) = shared::node(&image, known.leader, listener).filter(|_| !is_told) {
                 response.node_endpoints.push(NodeEndpoint {
                     node_id: node.id,
                     host: node.host,
