@@ -24,7 +24,7 @@ pub(crate) fn open_all(broker: &Broker, image: &MetadataImage) -> Result<(), Log
         let threads = broker.config.storage.recovery_threads_per_dir;
         let config = |name: &TopicPartition| settings.of(&name.topic).log.clone();
         let report = directory.dir.load(threads, broker.clock.now_ms(), &config)?;
-        tell(directory, &report);
+        tell(directory, &report, image.broker(broker.node_id).is_none());
         for loaded in report.logs {
             adopt(broker, image, &settings, directory, loaded);
         }
@@ -215,11 +215,11 @@ fn numbered(topic: &TopicImage) -> impl Iterator<Item = (PartitionIndex, &Partit
 }
 
 /// One event for a clean start, one for each cut after another.
-fn tell(directory: &HeldDir, report: &LoadReport) {
+fn tell(directory: &HeldDir, report: &LoadReport, is_first_start: bool) {
     let path = directory.dir.path();
     let path = path.display();
     let partitions = report.logs.len();
-    if report.clean || partitions == 0 {
+    if report.clean || is_first_start {
         tracing::info!(directory = %path, partitions, "log directory opened");
     } else {
         let scanned_bytes: u64 = report.logs.iter().map(|loaded| loaded.recovery.scanned_bytes).sum();
