@@ -111,13 +111,14 @@ impl Loader {
             .collect();
         segments.sort_unstable_by_key(|segment| segment.base());
         let is_indexed = |base| has(base, FileKind::OffsetIndex) && has(base, FileKind::TimeIndex);
-        let bases = segments.iter().map(|segment| segment.base());
+        let bases: Vec<Offset> = segments.iter().map(|segment| segment.base()).collect();
+        let floor = bases.first().map_or(opening.log_start, |first| opening.log_start.max(*first));
+        let mut snapshots =
+            Snapshots::new(of_kind(FileKind::Snapshot).map(|file| file.name.base).collect(), floor);
+        snapshots.remove_strays(&*directory, &bases)?;
         Ok(Self {
-            unindexed: bases.filter(|base| !is_indexed(*base)).collect(),
-            snapshots: Snapshots::new(
-                of_kind(FileKind::Snapshot).map(|file| file.name.base).collect(),
-                opening.log_start,
-            ),
+            unindexed: bases.into_iter().filter(|base| !is_indexed(*base)).collect(),
+            snapshots,
             epochs: EpochCache::from_file(&checkpoint::read_epochs(&*directory)?),
             opening,
             shared,
@@ -349,8 +350,6 @@ impl Loader {
         let log_start = log_start.max(first);
         self.epochs.truncate_end(next);
         self.epochs.truncate_start(log_start);
-        let bases: Vec<Offset> = self.segments.iter().map(|segment| segment.base()).collect();
-        self.snapshots.remove_strays(&*self.opening.directory, &bases)?;
         self.producers.set_end(next);
         let recovery_point = self.opening.recovery_point.min(next).max(log_start);
         let positions = LogPositions { log_start, log_end: tail.position(next), recovery_point };
