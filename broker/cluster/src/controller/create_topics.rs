@@ -44,14 +44,15 @@ pub(super) fn decide(
     let rules = Rules { settings, image };
     let mut records = Vec::new();
     let mut answers = Vec::with_capacity(seen.len());
+    let mut duplicates = Vec::new();
     for topic in &request.topics {
         let Some(times) = seen.remove(&topic.name) else { continue };
-        let plan = if times > 1 {
-            Err((ErrorCode::INVALID_REQUEST, "Duplicate topic name.".to_owned()))
-        } else {
-            rules.plan(topic, occasion)
-        };
-        answers.push(match plan {
+        if times > 1 {
+            let message = "Duplicate topic name.".to_owned();
+            duplicates.push(refused(&topic.name, (ErrorCode::INVALID_REQUEST, message)));
+            continue;
+        }
+        answers.push(match rules.plan(topic, occasion) {
             Ok(plan) => {
                 let answer = plan.answer();
                 records.extend(plan.into_records());
@@ -60,6 +61,8 @@ pub(super) fn decide(
             Err(refusal) => refused(&topic.name, refusal),
         });
     }
+    // Kafka names them last.
+    answers.append(&mut duplicates);
     if records.len() > RECORDS_PER_REQUEST_MAX || text_bytes(&records) > TEXT_BYTES_PER_REQUEST_MAX {
         return refuse_all(request, "Unable to perform excessively large batch operation.");
     }

@@ -130,7 +130,7 @@ fn a_name_that_is_asked_for_twice_is_refused_once_and_the_others_are_made() {
     let results = machine.create(vec![topic("dup", 1, 1), topic("dup", 1, 1), topic("other", 1, 1)]);
     let told: Vec<_> =
         results.iter().map(|r| (r.name.as_str(), r.error_code.get(), r.error_message.as_deref())).collect();
-    assert_eq!(told, [("dup", 42, Some("Duplicate topic name.")), ("other", 0, None)]);
+    assert_eq!(told, [("other", 0, None), ("dup", 42, Some("Duplicate topic name."))]);
     assert!(machine.image().topic("dup").is_none());
     assert!(machine.image().topic("other").is_some());
 }

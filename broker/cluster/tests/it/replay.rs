@@ -1,13 +1,16 @@
 //! One log, one state: however an image came about, by serving, by loading, or across a snapshot, it is the same.
 
-use ottla_cluster::{ControllerRequest, ImageBuilder, ReplayError};
+use ottla_cluster::{ControllerRequest, ImageBuilder, MetadataDelta, MetadataImage, ReplayError};
 use ottla_model::{LeaderEpoch, NodeId, Offset, PartitionIndex, ProducerId, Uuid};
 use ottla_protocol::messages::allocate_producer_ids::AllocateProducerIdsRequest;
 use ottla_protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest};
 use ottla_protocol::metadata::{
-    AbortTransactionRecord, BeginTransactionRecord, ClearElrRecord, ConfigRecord, EndTransactionRecord,
-    FeatureLevelRecord, MetadataRecord, PartitionChangeRecord, PartitionRecord, RemoveTopicRecord,
-    TopicRecord, UnregisterBrokerRecord,
+    AbortTransactionRecord, AccessControlEntryRecord, BeginTransactionRecord, BrokerRegistrationChangeRecord,
+    ClearElrRecord, ClientQuotaRecord, ConfigRecord, DelegationTokenRecord, EndTransactionRecord, EntityData,
+    FeatureLevelRecord, FenceBrokerRecord, MetadataRecord, PartitionChangeRecord, PartitionRecord,
+    RegisterBrokerRecord, RegisterControllerRecord, RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord, RemoveTopicRecord, RemoveUserScramCredentialRecord, TopicRecord,
+    UnfenceBrokerRecord, UnregisterBrokerRecord, UnregisterControllerRecord, UserScramCredentialRecord,
 };
 
 use crate::support::{Machine, NODE, registration, topic, with_configs};
@@ -231,4 +234,116 @@ fn an_image_does_not_change_when_the_log_goes_on() {
     assert_eq!(image.to_records(), records);
     assert_eq!(image.position().offset, Offset::new(image.position().offset.get()));
     assert_eq!(image.next_producer_id(), ProducerId::new(0));
+}
+
+#[test]
+fn what_one_record_makes_its_counterpart_takes_back() {
+    let id = Uuid::from_bytes([5; 16]);
+    let quota = |value, remove| ClientQuotaRecord {
+        entity: vec![EntityData { entity_type: "user".into(), entity_name: None }],
+        key: "producer_byte_rate".into(),
+        value,
+        remove,
+    };
+    let scram = UserScramCredentialRecord { name: "alice".into(), mechanism: 1, ..Default::default() };
+    let token = DelegationTokenRecord { token_id: "t".into(), ..Default::default() };
+    let config = |value: Option<&str>| ConfigRecord {
+        resource_type: 32,
+        resource_name: "group".into(),
+        name: "share.auto.offset.reset".into(),
+        value: value.map(Into::into),
+    };
+    let feature = |feature_level| FeatureLevelRecord { name: "group.version".into(), feature_level };
+    let controller = RegisterControllerRecord { controller_id: NODE, ..Default::default() };
+    let pairs: Vec<(MetadataRecord, MetadataRecord)> = vec![
+        (quota(1.5, false).into(), quota(0.0, true).into()),
+        (scram.into(), RemoveUserScramCredentialRecord { name: "alice".into(), mechanism: 1 }.into()),
+        (token.into(), RemoveDelegationTokenRecord { token_id: "t".into() }.into()),
+        (
+            AccessControlEntryRecord { id, ..Default::default() }.into(),
+            RemoveAccessControlEntryRecord { id }.into(),
+        ),
+        (controller.into(), UnregisterControllerRecord { controller_id: NODE }.into()),
+        (config(Some("earliest")).into(), config(None).into()),
+        (feature(1).into(), feature(0).into()),
+        (TopicRecord { name: "a.b".into(), topic_id: id }.into(), RemoveTopicRecord { topic_id: id }.into()),
+        (
+            RegisterBrokerRecord { broker_id: NODE, rack: None, ..Default::default() }.into(),
+            UnregisterBrokerRecord { broker_id: NODE, broker_epoch: 0 }.into(),
+        ),
+    ];
+    for (makes, takes_back) in pairs {
+        let mut builder = ImageBuilder::default();
+        builder.replay(&makes).unwrap();
+        let made = builder.committed().unwrap();
+        assert_eq!(made.to_records(), std::slice::from_ref(&makes));
+        assert!(!MetadataDelta::between(&MetadataImage::empty(), &made).is_empty() || made.topic_count() > 0);
+        builder.replay(&takes_back).unwrap();
+        assert!(builder.current().same_content(&MetadataImage::empty()), "{}", makes.name());
+    }
+}
+
+#[test]
+fn a_registration_changes_record_by_record() {
+    let directory = Uuid::from_bytes([6; 16]);
+    let mut builder = ImageBuilder::default();
+    builder.replay(&RegisterBrokerRecord { broker_id: NODE, ..Default::default() }.into()).unwrap();
+    let change = |fenced, in_controlled_shutdown| BrokerRegistrationChangeRecord {
+        broker_id: NODE,
+        fenced,
+        in_controlled_shutdown,
+        ..Default::default()
+    };
+    let steps: Vec<(MetadataRecord, bool, bool)> = vec![
+        (change(0, 0).into(), true, false),
+        (change(-1, 0).into(), false, false),
+        (change(0, 1).into(), false, true),
+        (change(1, 0).into(), true, true),
+        (UnfenceBrokerRecord { id: NODE, epoch: 0 }.into(), false, true),
+        (FenceBrokerRecord { id: NODE, epoch: 0 }.into(), true, true),
+    ];
+    for (record, fenced, stopping) in steps {
+        builder.replay(&record).unwrap();
+        let broker = builder.current().broker(NODE).unwrap();
+        assert_eq!((broker.fenced, broker.in_controlled_shutdown), (fenced, stopping), "{record:?}");
+    }
+    let dirs = BrokerRegistrationChangeRecord {
+        broker_id: NODE,
+        log_dirs: vec![directory],
+        cordoned_log_dirs: Some(vec![directory]),
+        ..Default::default()
+    };
+    builder.replay(&dirs.into()).unwrap();
+    let broker = builder.current().broker(NODE).unwrap();
+    assert_eq!((&broker.log_dirs, &broker.cordoned_log_dirs), (&vec![directory], &vec![directory]));
+}
+
+#[test]
+fn clearing_eligible_replicas_concerns_one_topic_or_all() {
+    let ids = [Uuid::from_bytes([5; 16]), Uuid::from_bytes([6; 16])];
+    let build = || {
+        let mut builder = ImageBuilder::default();
+        for (name, id) in ["a", "b"].into_iter().zip(ids) {
+            builder.replay(&TopicRecord { name: name.into(), topic_id: id }.into()).unwrap();
+            let partition = PartitionRecord {
+                partition_id: PartitionIndex::new(0),
+                topic_id: id,
+                eligible_leader_replicas: Some(vec![NODE]),
+                last_known_elr: Some(vec![NODE]),
+                ..Default::default()
+            };
+            builder.replay(&partition.into()).unwrap();
+        }
+        builder
+    };
+    let eligible = |builder: &ImageBuilder| {
+        ids.map(|id| builder.current().topic_by_id(&id).unwrap().partitions[0].eligible_leader_replicas.len())
+    };
+    let mut builder = build();
+    assert_eq!(eligible(&builder), [1, 1]);
+    builder.replay(&ClearElrRecord { topic_name: "b".into() }.into()).unwrap();
+    assert_eq!(eligible(&builder), [1, 0]);
+    let mut builder = build();
+    builder.replay(&ClearElrRecord { topic_name: "".into() }.into()).unwrap();
+    assert_eq!(eligible(&builder), [0, 0]);
 }
