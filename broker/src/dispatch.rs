@@ -113,8 +113,8 @@ impl Service {
             ApiKey::DescribeConfigs => describe_configs::handle(call, body(frame)?),
             ApiKey::DescribeCluster => describe_cluster::handle(call, body(frame)?),
             ApiKey::DescribeTopicPartitions => describe_topic_partitions::handle(call, body(frame)?),
-            // Controllers serve these; the version gate lets none through.
-            ApiKey::BrokerRegistration | ApiKey::AllocateProducerIds => Reply::close().into(),
+            // Not served: the version gate lets none through.
+            _ => Reply::close().into(),
         })
     }
 }

@@ -3,9 +3,26 @@
 
 use crate::codec::{Message, VersionRange};
 use crate::messages::{
-    allocate_producer_ids, api_versions, broker_registration, create_topics, delete_topics, describe_cluster,
-    describe_configs, describe_topic_partitions, fetch, init_producer_id, list_offsets, metadata,
-    offset_for_leader_epoch, produce,
+    add_offsets_to_txn, add_partitions_to_txn, add_raft_voter, allocate_producer_ids, alter_client_quotas,
+    alter_configs, alter_partition, alter_partition_reassignments, alter_replica_log_dirs,
+    alter_share_group_offsets, alter_user_scram_credentials, api_versions, assign_replicas_to_dirs,
+    begin_quorum_epoch, broker_heartbeat, broker_registration, consumer_group_describe,
+    consumer_group_heartbeat, controller_registration, create_acls, create_delegation_token,
+    create_partitions, create_topics, delete_acls, delete_groups, delete_records, delete_share_group_offsets,
+    delete_share_group_state, delete_topics, describe_acls, describe_client_quotas, describe_cluster,
+    describe_configs, describe_delegation_token, describe_groups, describe_log_dirs, describe_producers,
+    describe_quorum, describe_share_group_offsets, describe_topic_partitions, describe_transactions,
+    describe_user_scram_credentials, elect_leaders, end_quorum_epoch, end_txn, envelope,
+    expire_delegation_token, fetch, fetch_snapshot, find_coordinator, get_telemetry_subscriptions, heartbeat,
+    incremental_alter_configs, init_producer_id, initialize_share_group_state, join_group, leave_group,
+    list_config_resources, list_groups, list_offsets, list_partition_reassignments, list_transactions,
+    metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch, produce, push_telemetry,
+    read_share_group_state, read_share_group_state_summary, remove_raft_voter, renew_delegation_token,
+    sasl_authenticate, sasl_handshake, share_acknowledge, share_fetch, share_group_describe,
+    share_group_heartbeat, streams_group_describe, streams_group_heartbeat,
+    streams_group_topology_description_update, sync_group, txn_offset_commit, unregister_broker,
+    unregister_controller, update_features, update_raft_voter, vote, write_share_group_state,
+    write_txn_markers,
 };
 
 /// A request message, tied to its place in the table and to its answer.
@@ -148,19 +165,134 @@ apis! {
     Fetch = 1, fetch::{FetchRequest, FetchResponse}, Both;
     ListOffsets = 2, list_offsets::{ListOffsetsRequest, ListOffsetsResponse}, Broker;
     Metadata = 3, metadata::{MetadataRequest, MetadataResponse}, Broker;
+    OffsetCommit = 8, offset_commit::{OffsetCommitRequest, OffsetCommitResponse}, Broker;
+    OffsetFetch = 9, offset_fetch::{OffsetFetchRequest, OffsetFetchResponse}, Broker;
+    FindCoordinator = 10, find_coordinator::{FindCoordinatorRequest, FindCoordinatorResponse}, Broker;
+    JoinGroup = 11, join_group::{JoinGroupRequest, JoinGroupResponse}, Broker;
+    Heartbeat = 12, heartbeat::{HeartbeatRequest, HeartbeatResponse}, Broker;
+    LeaveGroup = 13, leave_group::{LeaveGroupRequest, LeaveGroupResponse}, Broker;
+    SyncGroup = 14, sync_group::{SyncGroupRequest, SyncGroupResponse}, Broker;
+    DescribeGroups = 15, describe_groups::{DescribeGroupsRequest, DescribeGroupsResponse}, Broker;
+    ListGroups = 16, list_groups::{ListGroupsRequest, ListGroupsResponse}, Broker;
+    SaslHandshake = 17,
+        sasl_handshake::{SaslHandshakeRequest, SaslHandshakeResponse}, Both, before_auth = true;
     ApiVersions = 18, api_versions::{ApiVersionsRequest, ApiVersionsResponse}, Both, before_auth = true;
     CreateTopics = 19, create_topics::{CreateTopicsRequest, CreateTopicsResponse}, Both;
     DeleteTopics = 20, delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse}, Both;
-    InitProducerId = 22, init_producer_id::{InitProducerIdRequest, InitProducerIdResponse}, Broker, unstable = 6;
+    DeleteRecords = 21, delete_records::{DeleteRecordsRequest, DeleteRecordsResponse}, Broker;
+    InitProducerId = 22,
+        init_producer_id::{InitProducerIdRequest, InitProducerIdResponse}, Broker, unstable = 6;
     OffsetForLeaderEpoch = 23,
         offset_for_leader_epoch::{OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse}, Broker;
+    AddPartitionsToTxn = 24,
+        add_partitions_to_txn::{AddPartitionsToTxnRequest, AddPartitionsToTxnResponse}, Broker;
+    AddOffsetsToTxn = 25, add_offsets_to_txn::{AddOffsetsToTxnRequest, AddOffsetsToTxnResponse}, Broker;
+    EndTxn = 26, end_txn::{EndTxnRequest, EndTxnResponse}, Broker;
+    WriteTxnMarkers = 27, write_txn_markers::{WriteTxnMarkersRequest, WriteTxnMarkersResponse}, Broker;
+    TxnOffsetCommit = 28, txn_offset_commit::{TxnOffsetCommitRequest, TxnOffsetCommitResponse}, Broker;
+    DescribeAcls = 29, describe_acls::{DescribeAclsRequest, DescribeAclsResponse}, Both;
+    CreateAcls = 30, create_acls::{CreateAclsRequest, CreateAclsResponse}, Both;
+    DeleteAcls = 31, delete_acls::{DeleteAclsRequest, DeleteAclsResponse}, Both;
     DescribeConfigs = 32, describe_configs::{DescribeConfigsRequest, DescribeConfigsResponse}, Both;
+    AlterConfigs = 33, alter_configs::{AlterConfigsRequest, AlterConfigsResponse}, Both;
+    AlterReplicaLogDirs = 34,
+        alter_replica_log_dirs::{AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse}, Broker;
+    DescribeLogDirs = 35, describe_log_dirs::{DescribeLogDirsRequest, DescribeLogDirsResponse}, Broker;
+    SaslAuthenticate = 36,
+        sasl_authenticate::{SaslAuthenticateRequest, SaslAuthenticateResponse}, Both, before_auth = true;
+    CreatePartitions = 37, create_partitions::{CreatePartitionsRequest, CreatePartitionsResponse}, Both;
+    CreateDelegationToken = 38,
+        create_delegation_token::{CreateDelegationTokenRequest, CreateDelegationTokenResponse}, Both;
+    RenewDelegationToken = 39,
+        renew_delegation_token::{RenewDelegationTokenRequest, RenewDelegationTokenResponse}, Both;
+    ExpireDelegationToken = 40,
+        expire_delegation_token::{ExpireDelegationTokenRequest, ExpireDelegationTokenResponse}, Both;
+    DescribeDelegationToken = 41,
+        describe_delegation_token::{DescribeDelegationTokenRequest, DescribeDelegationTokenResponse}, Both;
+    DeleteGroups = 42, delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse}, Broker;
+    ElectLeaders = 43, elect_leaders::{ElectLeadersRequest, ElectLeadersResponse}, Both;
+    IncrementalAlterConfigs = 44,
+        incremental_alter_configs::{IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse}, Both;
+    AlterPartitionReassignments = 45,
+        alter_partition_reassignments::{AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse}, Both;
+    ListPartitionReassignments = 46,
+        list_partition_reassignments::{ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse}, Both;
+    OffsetDelete = 47, offset_delete::{OffsetDeleteRequest, OffsetDeleteResponse}, Broker;
+    DescribeClientQuotas = 48,
+        describe_client_quotas::{DescribeClientQuotasRequest, DescribeClientQuotasResponse}, Broker;
+    AlterClientQuotas = 49, alter_client_quotas::{AlterClientQuotasRequest, AlterClientQuotasResponse}, Both;
+    DescribeUserScramCredentials = 50,
+        describe_user_scram_credentials::{DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse}, Both;
+    AlterUserScramCredentials = 51,
+        alter_user_scram_credentials::{AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse}, Both;
+    Vote = 52, vote::{VoteRequest, VoteResponse}, Controller;
+    BeginQuorumEpoch = 53,
+        begin_quorum_epoch::{BeginQuorumEpochRequest, BeginQuorumEpochResponse}, Controller;
+    EndQuorumEpoch = 54, end_quorum_epoch::{EndQuorumEpochRequest, EndQuorumEpochResponse}, Controller;
+    DescribeQuorum = 55, describe_quorum::{DescribeQuorumRequest, DescribeQuorumResponse}, Both;
+    AlterPartition = 56, alter_partition::{AlterPartitionRequest, AlterPartitionResponse}, Controller;
+    UpdateFeatures = 57, update_features::{UpdateFeaturesRequest, UpdateFeaturesResponse}, Both;
+    Envelope = 58, envelope::{EnvelopeRequest, EnvelopeResponse}, Controller;
+    FetchSnapshot = 59, fetch_snapshot::{FetchSnapshotRequest, FetchSnapshotResponse}, Controller;
     DescribeCluster = 60, describe_cluster::{DescribeClusterRequest, DescribeClusterResponse}, Both;
-    BrokerRegistration = 62, broker_registration::{BrokerRegistrationRequest, BrokerRegistrationResponse}, Controller;
+    DescribeProducers = 61, describe_producers::{DescribeProducersRequest, DescribeProducersResponse}, Broker;
+    BrokerRegistration = 62,
+        broker_registration::{BrokerRegistrationRequest, BrokerRegistrationResponse}, Controller;
+    BrokerHeartbeat = 63, broker_heartbeat::{BrokerHeartbeatRequest, BrokerHeartbeatResponse}, Controller;
+    UnregisterBroker = 64, unregister_broker::{UnregisterBrokerRequest, UnregisterBrokerResponse}, Both;
+    DescribeTransactions = 65,
+        describe_transactions::{DescribeTransactionsRequest, DescribeTransactionsResponse}, Broker;
+    ListTransactions = 66, list_transactions::{ListTransactionsRequest, ListTransactionsResponse}, Broker;
     AllocateProducerIds = 67,
         allocate_producer_ids::{AllocateProducerIdsRequest, AllocateProducerIdsResponse}, Controller;
+    ConsumerGroupHeartbeat = 68,
+        consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse}, Broker;
+    ConsumerGroupDescribe = 69,
+        consumer_group_describe::{ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse}, Broker;
+    ControllerRegistration = 70,
+        controller_registration::{ControllerRegistrationRequest, ControllerRegistrationResponse}, Controller;
+    GetTelemetrySubscriptions = 71,
+        get_telemetry_subscriptions::{GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponse}, Broker;
+    PushTelemetry = 72, push_telemetry::{PushTelemetryRequest, PushTelemetryResponse}, Broker;
+    AssignReplicasToDirs = 73,
+        assign_replicas_to_dirs::{AssignReplicasToDirsRequest, AssignReplicasToDirsResponse}, Controller;
+    ListConfigResources = 74,
+        list_config_resources::{ListConfigResourcesRequest, ListConfigResourcesResponse}, Broker;
     DescribeTopicPartitions = 75,
         describe_topic_partitions::{DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse}, Broker;
+    ShareGroupHeartbeat = 76,
+        share_group_heartbeat::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse}, Broker;
+    ShareGroupDescribe = 77,
+        share_group_describe::{ShareGroupDescribeRequest, ShareGroupDescribeResponse}, Broker;
+    ShareFetch = 78, share_fetch::{ShareFetchRequest, ShareFetchResponse}, Broker;
+    ShareAcknowledge = 79, share_acknowledge::{ShareAcknowledgeRequest, ShareAcknowledgeResponse}, Broker;
+    AddRaftVoter = 80, add_raft_voter::{AddRaftVoterRequest, AddRaftVoterResponse}, Both;
+    RemoveRaftVoter = 81, remove_raft_voter::{RemoveRaftVoterRequest, RemoveRaftVoterResponse}, Both;
+    UpdateRaftVoter = 82, update_raft_voter::{UpdateRaftVoterRequest, UpdateRaftVoterResponse}, Controller;
+    InitializeShareGroupState = 83,
+        initialize_share_group_state::{InitializeShareGroupStateRequest, InitializeShareGroupStateResponse}, Broker;
+    ReadShareGroupState = 84,
+        read_share_group_state::{ReadShareGroupStateRequest, ReadShareGroupStateResponse}, Broker;
+    WriteShareGroupState = 85,
+        write_share_group_state::{WriteShareGroupStateRequest, WriteShareGroupStateResponse}, Broker;
+    DeleteShareGroupState = 86,
+        delete_share_group_state::{DeleteShareGroupStateRequest, DeleteShareGroupStateResponse}, Broker;
+    ReadShareGroupStateSummary = 87,
+        read_share_group_state_summary::{ReadShareGroupStateSummaryRequest, ReadShareGroupStateSummaryResponse}, Broker;
+    StreamsGroupHeartbeat = 88,
+        streams_group_heartbeat::{StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse}, Broker;
+    StreamsGroupDescribe = 89,
+        streams_group_describe::{StreamsGroupDescribeRequest, StreamsGroupDescribeResponse}, Broker;
+    DescribeShareGroupOffsets = 90,
+        describe_share_group_offsets::{DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse}, Broker;
+    AlterShareGroupOffsets = 91,
+        alter_share_group_offsets::{AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsResponse}, Broker;
+    DeleteShareGroupOffsets = 92,
+        delete_share_group_offsets::{DeleteShareGroupOffsetsRequest, DeleteShareGroupOffsetsResponse}, Broker;
+    StreamsGroupTopologyDescriptionUpdate = 93,
+        streams_group_topology_description_update::{StreamsGroupTopologyDescriptionUpdateRequest, StreamsGroupTopologyDescriptionUpdateResponse}, Broker;
+    UnregisterController = 94,
+        unregister_controller::{UnregisterControllerRequest, UnregisterControllerResponse}, Both;
 }
 
 impl ApiKey {

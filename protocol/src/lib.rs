@@ -1,4 +1,4 @@
-//! Kafka's wire protocol as Rust structs: the codec, the messages, the records of `__cluster_metadata`. Bytes in,
+//! Kafka's wire protocol as Rust structs: the codec, the messages, the records of Kafka's own topics. Bytes in,
 //! values out, and back; opens no socket, knows no broker state. Record batches are `ottla_model`'s.
 
 // The derive names this crate from outside and from within.
@@ -8,6 +8,7 @@ pub mod api;
 pub mod codec;
 pub mod control;
 pub mod header;
+pub mod internal;
 #[cfg(feature = "json")]
 pub mod json;
 pub mod messages;

@@ -1,0 +1,27 @@
+//! UnregisterBroker (key 64), version 0, flexible (KIP-631).
+
+use compact_str::CompactString;
+use ottla_model::{ErrorCode, NodeId};
+
+use crate::Message;
+
+/// A broker to forget.
+#[derive(Debug, Clone, PartialEq, Eq, Message)]
+#[message(key = 64, versions = 0..=0, flexible = 0)]
+pub struct UnregisterBrokerRequest {
+    /// The broker.
+    pub broker_id: NodeId,
+}
+
+/// Whether the broker is forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Message)]
+#[message(key = 64, versions = 0..=0, flexible = 0)]
+pub struct UnregisterBrokerResponse {
+    /// How long the client should send nothing, in milliseconds; the broker stops reading for as long.
+    pub throttle_time_ms: i32,
+    /// Why it failed, or none.
+    pub error_code: ErrorCode,
+    /// Why it failed, in words; null if there is nothing to say.
+    #[field(nullable, default = empty)]
+    pub error_message: Option<CompactString>,
+}
