@@ -6,7 +6,7 @@ mod broker_table;
 pub mod describe;
 mod listener;
 mod properties_file;
-mod property;
+pub mod property;
 mod rules;
 mod settings;
 pub mod topic;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod api_versions;
+mod config_docs;
 mod describe_configs;
 mod fetch;
 mod hostile;

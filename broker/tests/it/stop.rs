@@ -34,6 +34,20 @@ fn a_signal_stops_it_in_good_order() {
 }
 
 #[test]
+fn a_second_signal_ends_it_at_once() {
+    let process = TestProcess::builder(BROKER).start();
+    let _connection = process.connect();
+    // While it stands still both signals wait for it, so that it finds the second right after the first.
+    process.signal(Signal::SIGSTOP);
+    process.signal(Signal::SIGINT);
+    process.signal(Signal::SIGTERM);
+    process.signal(Signal::SIGCONT);
+    let exit = process.wait();
+    assert_eq!(exit.status.code(), Some(128 + Signal::SIGTERM as i32), "{exit:?}");
+    assert!(!exit.plan.data().join(CLEAN_MARKER).exists(), "a stop in haste is no clean one");
+}
+
+#[test]
 fn a_kill_leaves_no_marker_and_the_next_start_recovers() {
     let plan = TestProcess::builder(BROKER).start().kill();
     assert!(!plan.data().join(CLEAN_MARKER).exists());
