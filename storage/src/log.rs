@@ -124,6 +124,9 @@ pub struct LogConfig {
     pub preallocate: bool,
     /// `producer.id.expiration.ms`: an idempotent producer that was silent for so long is forgotten.
     pub producer_id_expiration_ms: i64,
+    /// `cleanup.policy` contains `compact`: offsets may be missing between two segments. In any other log that means
+    /// that a loss of power took the end of the first, and recovery then lets the second go as well.
+    pub is_compacted: bool,
 }
 
 impl Default for LogConfig {
@@ -139,6 +142,7 @@ impl Default for LogConfig {
             flush_ms: i64::MAX,
             preallocate: false,
             producer_id_expiration_ms: 24 * 60 * 60 * 1000,
+            is_compacted: false,
         }
     }
 }
@@ -412,6 +416,14 @@ pub enum Damage {
         last: Offset,
         /// The first offset that may come.
         expected: Offset,
+    },
+    /// The file's end is missing: its batches are whole, but the next segment begins later than they end.
+    #[error("offsets from {end} up to the next segment's base {base} are missing")]
+    Gap {
+        /// The offset after the last batch.
+        end: Offset,
+        /// The next segment's base.
+        base: Offset,
     },
     /// The records inside do not decode.
     #[error("the records do not decode")]

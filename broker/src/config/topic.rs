@@ -209,6 +209,8 @@ pub struct TopicConfig {
     pub flush_interval: Option<Duration>,
     /// `preallocate`.
     pub preallocate: bool,
+    /// `cleanup.policy` names `compact`.
+    pub is_compacted: bool,
     /// `min.insync.replicas`.
     pub min_insync_replicas: u32,
 }
@@ -329,6 +331,7 @@ impl TopicConfig {
             flush_messages: unless_never("flush.messages"),
             flush_interval: unless_never("flush.ms").map(Duration::from_millis),
             preallocate: value("preallocate") == Value::Boolean(true),
+            is_compacted: matches!(value("cleanup.policy"), Value::List(words) if words.iter().any(|w| w == "compact")),
             min_insync_replicas: size("min.insync.replicas"),
         }
     }

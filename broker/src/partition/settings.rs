@@ -62,6 +62,7 @@ fn log_config(topic: &TopicConfig, broker: &BrokerConfig) -> LogConfig {
             .map_or(i64::MAX, |interval| i64::try_from(interval.as_millis()).unwrap_or(i64::MAX)),
         preallocate: topic.preallocate,
         producer_id_expiration_ms: broker.producer_id_expiration_ms,
+        is_compacted: topic.is_compacted,
     }
 }
 

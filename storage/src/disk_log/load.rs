@@ -263,7 +263,7 @@ impl Loader {
             self.take_snapshot_at(segment.base())?;
             let (tail, end) = self.recover_segment(&segment)?;
             restored = Some(RestoredTail { tail, next: end.next });
-            if end.damage.is_some_and(|damage| damage != Damage::ZeroTail) {
+            if self.recovery.cut.is_some() {
                 break;
             }
         }
@@ -283,10 +283,22 @@ impl Loader {
         })?;
         self.recovery.scanned_segments += 1;
         self.recovery.scanned_bytes += file_bytes;
-        if let Some(damage) = end.damage {
+        let damage = end.damage.or_else(|| self.gap_after(segment, end.next));
+        if let Some(damage) = damage {
             self.cut(segment, &end, damage, file_bytes - end.bytes)?;
         }
         Ok((tail, end))
+    }
+
+    /// Whether a loss of power took the end of this segment and left the next one. Below the recovery point it cannot
+    /// have; and where there is no such point, its file was perhaps lost, and a hole is better than to lose the rest.
+    fn gap_after(&self, segment: &Segment, end: Offset) -> Option<Damage> {
+        let durable = self.opening.recovery_point;
+        if self.opening.config.is_compacted || durable == Offset::ZERO || end < durable {
+            return None;
+        }
+        let next = self.segments.iter().find(|other| other.base() > segment.base())?;
+        (next.base() > end).then(|| Damage::Gap { end, base: next.base() })
     }
 
     /// Makes a segment's indexes from its batches; the tail that did it ends at the last whole batch.

@@ -1,7 +1,9 @@
-//! What storage asks of a disk, for logs and indexes alike. Two disks exist: [`posix`] and, for tests, the simulated
-//! one of `sim`. Nothing here knows what a segment is; nobody else in this crate calls the system for a file.
+//! What storage asks of a disk, for logs and indexes alike. Two disks exist: [`posix`] and, with the feature `test-util`,
+//! the simulated one of `sim`. Nothing here knows what a segment is; nobody else in this crate calls the system for a file.
 
 pub mod posix;
+#[cfg(any(test, feature = "test-util"))]
+pub mod sim;
 
 use std::fmt;
 use std::fs::File;
