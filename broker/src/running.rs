@@ -15,9 +15,9 @@ use std::time::Duration;
 use compact_str::CompactString;
 use ottla_cluster::controller::ControllerSettings;
 use ottla_cluster::{
-    ControllerRequest, ControllerResponse, Embedded, EmbeddedConfig, EmbeddedController, EmbeddedError,
-    Endpoint, FeatureRange, FeedError, FeedEvent, LinkError, MetadataFeed, MetadataImage, NodeIdentity,
-    features,
+    ControllerLink, ControllerRequest, ControllerResponse, Embedded, EmbeddedConfig, EmbeddedController,
+    EmbeddedError, Endpoint, FeatureRange, FeedError, FeedEvent, LinkError, MetadataFeed, MetadataImage,
+    NodeIdentity, features,
 };
 use ottla_model::{Clock, ErrorCode, NodeId, Offset, SystemClock};
 use ottla_network::{BlockingPool, Server, ServerConfig, ServerHandle};
@@ -52,7 +52,8 @@ pub struct OpenListener {
     pub advertised: HostPort,
 }
 
-/// A broker that serves. Dropped without [`shutdown`](Self::shutdown) it leaves what a crash leaves.
+/// A broker that serves. Dropped without [`shutdown`](Self::shutdown) it leaves what a crash leaves, and its
+/// directories may stay locked until the process ends.
 pub struct RunningBroker {
     listeners: Vec<OpenListener>,
     identity: Identity,
@@ -178,19 +179,29 @@ impl RunningBroker {
             reactors: config.network.reactors,
         };
         let broker = Broker::open(parts, image)?;
-        let registration = registration(&config, &identity, &listeners, previous_epoch)?;
-        let registered = runtime.block_on(link.call(ControllerRequest::BrokerRegistration(registration)))?;
-        if let ControllerResponse::BrokerRegistration(response) = registered.response
-            && !response.error_code.is_none()
-        {
-            return Err(StartError::Refused(response.error_code));
+        let registration = registration(&config, &identity, &listeners, previous_epoch)
+            .map_err(StartError::from)
+            .and_then(|registration| runtime.block_on(register(&broker, &*link, &mut *feed, registration)));
+        match registration.and_then(|()| serve(server, &broker, &pool, feed, on_fault)) {
+            Ok((server, images)) => Ok(Self {
+                listeners,
+                identity,
+                config,
+                server,
+                broker,
+                controller,
+                images,
+                pool,
+                directories,
+            }),
+            Err(error) => {
+                // The logs are open, so they are closed in good order; of several errors the first one counts.
+                pool.shut_down();
+                drop(controller.shutdown());
+                drop(broker.close());
+                Err(error)
+            }
         }
-        runtime.block_on(apply_until(&broker, &mut *feed, registered.offset))?;
-        let images = ImageThread::start(Arc::clone(&broker), feed, on_fault)?;
-        let serving = Arc::clone(&broker);
-        let server =
-            server.start(pool.clone(), move |reactor| Service::new(Arc::clone(&serving), reactor))?;
-        Ok(Self { listeners, identity, config, server, broker, controller, images, pool, directories })
     }
 
     /// The open listeners, in the order of the configuration.
@@ -291,7 +302,10 @@ fn open_listeners(config: &BrokerConfig, server: &Server) -> Vec<OpenListener> {
 }
 
 /// Makes and locks every directory, that of the metadata among them.
-fn open_directories(config: &BrokerConfig, shares: DescriptorShares) -> Result<Vec<Arc<LogDir>>, LogDirError> {
+fn open_directories(
+    config: &BrokerConfig,
+    shares: DescriptorShares,
+) -> Result<Vec<Arc<LogDir>>, LogDirError> {
     let apart = !config.log_dirs.contains(&config.metadata_log_dir);
     let paths: Vec<_> = config.log_dirs.iter().chain(apart.then_some(&config.metadata_log_dir)).collect();
     let open_files_max = shares.files / paths.len().max(1);
@@ -380,6 +394,37 @@ async fn first_image(feed: &mut dyn MetadataFeed) -> Result<Arc<MetadataImage>, 
             FeedEvent::Leader { .. } => {}
         }
     }
+}
+
+/// Registers the broker, and returns once its own metadata knows it.
+async fn register(
+    broker: &Broker,
+    link: &dyn ControllerLink,
+    feed: &mut dyn MetadataFeed,
+    registration: BrokerRegistrationRequest,
+) -> Result<(), StartError> {
+    let registered = link.call(ControllerRequest::BrokerRegistration(registration)).await?;
+    if let ControllerResponse::BrokerRegistration(response) = registered.response
+        && !response.error_code.is_none()
+    {
+        return Err(StartError::Refused(response.error_code));
+    }
+    apply_until(broker, feed, registered.offset).await?;
+    Ok(())
+}
+
+/// Starts the reactors and the thread that follows the metadata.
+fn serve(
+    server: Server,
+    broker: &Arc<Broker>,
+    pool: &BlockingPool,
+    feed: Box<dyn MetadataFeed>,
+    on_fault: impl FnOnce(Fault) + Send + 'static,
+) -> Result<(ServerHandle, ImageThread), StartError> {
+    let serving = Arc::clone(broker);
+    let server = server.start(pool.clone(), move |reactor| Service::new(Arc::clone(&serving), reactor))?;
+    let images = ImageThread::start(Arc::clone(broker), feed, on_fault)?;
+    Ok((server, images))
 }
 
 /// Takes over images until the one that contains this offset.
