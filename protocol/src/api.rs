@@ -33,6 +33,15 @@ pub trait Request: Message {
     type Response: Message;
 }
 
+/// Something to be done with a request's type where only its key is known.
+pub trait RequestVisitor {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<R: Request>(self) -> Self::Output;
+}
+
 /// The listeners on which Kafka serves a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Listeners {
@@ -67,6 +76,8 @@ pub struct Api {
     pub name: &'static str,
     /// The versions that the messages have and that are stable: the most that anybody may serve.
     pub versions: VersionRange,
+    /// The version above those that the messages have, too, but whose form may still change: never advertised.
+    pub unstable: Option<i16>,
     /// The oldest version that an ApiVersions answer names, if the request is served from `versions.first` on.
     pub advertised_min: i16,
     /// The first version with compact lengths and tagged fields, and so with the newer headers.
@@ -131,15 +142,24 @@ macro_rules! apis {
                 }
             }
 
+            /// Hands the request's type to the visitor.
+            pub fn visit<V: RequestVisitor>(self, visitor: V) -> V::Output {
+                match self {
+                    $(Self::$key => visitor.visit::<$module::$request>(),)*
+                }
+            }
+
             /// Its row of the table.
             #[must_use]
             pub const fn api(self) -> &'static Api {
                 match self {
                     $(Self::$key => {
+                        const UNSTABLE: Option<i16> = unstable(&[$($unstable)?]);
                         const API: &Api = &Api {
                             key: ApiKey::$key,
                             name: stringify!($key),
-                            versions: stable($module::$request::VERSIONS, &[$($unstable)?]),
+                            versions: stable($module::$request::VERSIONS, UNSTABLE),
+                            unstable: UNSTABLE,
                             advertised_min: $module::$request::ADVERTISED_MIN,
                             flexible: $module::$request::FLEXIBLE,
                             listeners: Listeners::$listeners,
@@ -315,11 +335,19 @@ impl std::fmt::Display for ApiKey {
     }
 }
 
-/// The versions below the first unstable one.
-const fn stable(versions: VersionRange, unstable: &[i16]) -> VersionRange {
+/// At most one version may be unstable.
+const fn unstable(versions: &[i16]) -> Option<i16> {
+    match versions {
+        [version, ..] => Some(*version),
+        [] => None,
+    }
+}
+
+/// The versions below the unstable one.
+const fn stable(versions: VersionRange, unstable: Option<i16>) -> VersionRange {
     match unstable {
-        [first, ..] => VersionRange::new(versions.first, *first - 1),
-        [] => versions,
+        Some(unstable) => VersionRange::new(versions.first, unstable - 1),
+        None => versions,
     }
 }
 
@@ -334,20 +362,32 @@ mod tests {
             assert_eq!(ApiKey::from_number(key.number()), Some(*key));
             assert_eq!(key.api().key, *key);
         }
-        fn check<R: Request>() {
-            assert_eq!(R::KEY, Some(R::API.number()));
-            assert_eq!(R::Response::KEY, R::KEY);
-            assert_eq!(R::Response::VERSIONS, R::VERSIONS);
-            assert_eq!(R::Response::FLEXIBLE, R::FLEXIBLE);
+    }
+
+    #[test]
+    fn a_request_and_its_answer_have_the_same_key_and_versions() {
+        struct Check;
+
+        impl RequestVisitor for Check {
+            type Output = ();
+
+            fn visit<R: Request>(self) {
+                assert_eq!(R::KEY, Some(R::API.number()));
+                assert_eq!(R::Response::KEY, R::KEY);
+                assert_eq!(R::Response::VERSIONS, R::VERSIONS);
+                assert_eq!(R::Response::FLEXIBLE, R::FLEXIBLE);
+            }
         }
-        check::<produce::ProduceRequest>();
-        check::<fetch::FetchRequest>();
-        check::<init_producer_id::InitProducerIdRequest>();
+
+        for key in ApiKey::ALL {
+            key.visit(Check);
+        }
     }
 
     #[test]
     fn unstable_versions_are_not_in_the_table_and_produce_is_advertised_from_zero() {
-        assert_eq!(ApiKey::InitProducerId.api().versions, VersionRange::new(0, 5));
+        let init = ApiKey::InitProducerId.api();
+        assert_eq!((init.versions, init.unstable), (VersionRange::new(0, 5), Some(6)));
         let produce = ApiKey::Produce.api();
         assert_eq!(produce.advertised(produce.versions), VersionRange::new(0, 13));
         assert_eq!(produce.advertised(VersionRange::new(5, 9)), VersionRange::new(5, 9));

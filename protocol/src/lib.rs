@@ -15,7 +15,7 @@ pub mod messages;
 pub mod metadata;
 pub mod records;
 
-pub use api::{Api, ApiKey, Listeners, Request};
+pub use api::{Api, ApiKey, Listeners, Request, RequestVisitor};
 pub use codec::{DecodeError, EncodeError, Encoded, Message, Piece, Reader, VersionRange, Writer};
 pub use ottla_derive::Message;
 pub use records::Records;

@@ -153,8 +153,8 @@ fn read_tags(tagged: &[&Field]) -> TokenStream {
     let arms = tagged.iter().map(|field| {
         let Field { ident, name, tag, .. } = field;
         let read = match field.nullable {
-            None => quote! { reader.tagged_field(#name, size)? },
-            Some(_) => quote! { reader.nullable_tagged_field(#name, size)? },
+            None => quote! { reader.field(#name)? },
+            Some(_) => quote! { reader.nullable_tagged_field(#name)? },
         };
         let Versions { first, last } = field.versions;
         let guard = if field.versions == Versions::ALL {

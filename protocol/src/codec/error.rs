@@ -44,14 +44,6 @@ pub enum DecodeErrorKind {
     /// A variable-length number that goes on beyond its fifth byte.
     #[error("a variable-length number has more than 5 bytes")]
     VarintTooLong,
-    /// A tagged field whose value is longer or shorter than its announced size.
-    #[error("a tagged field of {size} bytes holds a value of {used}")]
-    TagSize {
-        /// The announced size.
-        size: usize,
-        /// How many bytes its value takes.
-        used: usize,
-    },
     /// The message exists, but not in this version.
     #[error("version {version} is not one of {first} to {last}")]
     UnsupportedVersion {

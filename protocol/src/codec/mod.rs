@@ -32,7 +32,8 @@ pub trait Wire: Sized {
 
 /// A struct of Kafka's schemas, whole message or part of one: what `#[derive(Message)]` makes.
 pub trait Struct: Wire + Default + PartialEq {
-    /// The schema's name.
+    /// The schema's name. Where a request and its answer have different parts of one name, `Request` or `Response` stands
+    /// in front.
     const NAME: &'static str;
 }
 

@@ -108,24 +108,15 @@ impl Reader {
         value
     }
 
-    /// Reads the value of a tagged field of so many bytes; errors carry its name.
+    /// Reads the value of a tagged field that may be null; errors carry its name.
     ///
     /// # Errors
-    /// What is wrong with the bytes, also when the value has another size.
-    pub fn tagged_field<T: Wire>(&mut self, name: &'static str, size: usize) -> Result<T, DecodeError> {
-        self.sized(size, T::read).map_err(|error| error.in_field(name))
-    }
-
-    /// Reads the value of a tagged field of so many bytes that may be null; errors carry its name.
-    ///
-    /// # Errors
-    /// What is wrong with the bytes, also when the value has another size.
+    /// What is wrong with the bytes.
     pub fn nullable_tagged_field<T: Nullable>(
         &mut self,
         name: &'static str,
-        size: usize,
     ) -> Result<Option<T>, DecodeError> {
-        self.sized(size, T::read_nullable_tag).map_err(|error| error.in_field(name))
+        T::read_nullable_tag(self).map_err(|error| error.in_field(name))
     }
 
     /// Reads the number of tagged fields that follow.
@@ -141,15 +132,14 @@ impl Reader {
         Ok(count)
     }
 
-    /// Reads a tagged field's number and size; its value follows.
+    /// Reads a tagged field's number and the size of its value, which follows. The size is for those who do not know
+    /// the field and pass over it: a known field's value ends where its own type says, whatever size was announced. So
+    /// Kafka reads it.
     ///
     /// # Errors
-    /// When fewer bytes are left than its value takes.
+    /// When the input ends within them.
     pub fn tag(&mut self) -> Result<(u32, usize), DecodeError> {
-        let tag = self.unsigned_varint()?;
-        let size = self.unsigned_varint()? as usize;
-        self.check_left(size)?;
-        Ok((tag, size))
+        Ok((self.unsigned_varint()?, self.unsigned_varint()? as usize))
     }
 
     /// Ends a struct that knows no tagged fields: passes over those that a flexible version may have.
@@ -288,19 +278,5 @@ impl Reader {
     fn check_left(&self, needed: usize) -> Result<(), DecodeError> {
         let left = self.remaining();
         if needed > left { Err(self.error(DecodeErrorKind::Truncated { needed, left })) } else { Ok(()) }
-    }
-
-    fn sized<T>(
-        &mut self,
-        size: usize,
-        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
-    ) -> Result<T, DecodeError> {
-        let start = self.at;
-        let value = read(self)?;
-        let used = self.at - start;
-        if used != size {
-            return Err(DecodeError::new(DecodeErrorKind::TagSize { size, used }, start));
-        }
-        Ok(value)
     }
 }

@@ -1,71 +1,32 @@
 //! Whole frames: the header that goes with each version, and the exceptions.
 
 use bytes::Bytes;
-use ottla_protocol::api::{ApiKey, Request};
+use ottla_protocol::api::{ApiKey, Request, RequestVisitor};
 use ottla_protocol::codec::{Encoded, VersionRange};
 use ottla_protocol::header::{
     RequestFrame, RequestFrameError, decode_response, encode_request, encode_response,
     response_correlation_id,
 };
-use ottla_protocol::messages::allocate_producer_ids::AllocateProducerIdsRequest;
-use ottla_protocol::messages::api_versions::ApiVersionsRequest;
-use ottla_protocol::messages::broker_registration::BrokerRegistrationRequest;
-use ottla_protocol::messages::create_topics::CreateTopicsRequest;
-use ottla_protocol::messages::delete_topics::DeleteTopicsRequest;
-use ottla_protocol::messages::describe_cluster::DescribeClusterRequest;
-use ottla_protocol::messages::describe_configs::DescribeConfigsRequest;
-use ottla_protocol::messages::describe_topic_partitions::DescribeTopicPartitionsRequest;
-use ottla_protocol::messages::fetch::FetchRequest;
-use ottla_protocol::messages::init_producer_id::InitProducerIdRequest;
-use ottla_protocol::messages::list_offsets::ListOffsetsRequest;
 use ottla_protocol::messages::metadata::MetadataRequest;
-use ottla_protocol::messages::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
-use ottla_protocol::messages::produce::ProduceRequest;
 use serde_json::Value;
 
 use crate::data::{bytes, hex, lines, number, text};
 
 #[test]
 fn request_frames_are_those_of_kafka() {
-    for line in lines("vectors/frames-requests.jsonl.gz") {
-        match api_of(&line) {
-            ApiKey::Produce => check_request::<ProduceRequest>(&line),
-            ApiKey::Fetch => check_request::<FetchRequest>(&line),
-            ApiKey::ListOffsets => check_request::<ListOffsetsRequest>(&line),
-            ApiKey::Metadata => check_request::<MetadataRequest>(&line),
-            ApiKey::ApiVersions => check_request::<ApiVersionsRequest>(&line),
-            ApiKey::CreateTopics => check_request::<CreateTopicsRequest>(&line),
-            ApiKey::DeleteTopics => check_request::<DeleteTopicsRequest>(&line),
-            ApiKey::InitProducerId => check_request::<InitProducerIdRequest>(&line),
-            ApiKey::OffsetForLeaderEpoch => check_request::<OffsetForLeaderEpochRequest>(&line),
-            ApiKey::DescribeConfigs => check_request::<DescribeConfigsRequest>(&line),
-            ApiKey::DescribeCluster => check_request::<DescribeClusterRequest>(&line),
-            ApiKey::BrokerRegistration => check_request::<BrokerRegistrationRequest>(&line),
-            ApiKey::AllocateProducerIds => check_request::<AllocateProducerIdsRequest>(&line),
-            ApiKey::DescribeTopicPartitions => check_request::<DescribeTopicPartitionsRequest>(&line),
-        }
+    let lines = lines("vectors/frames-requests.jsonl.gz");
+    assert_eq!(lines.len(), every_version());
+    for line in lines {
+        api_of(&line).visit(CheckRequest(&line));
     }
 }
 
 #[test]
 fn response_frames_are_those_of_kafka() {
-    for line in lines("vectors/frames-responses.jsonl.gz") {
-        match api_of(&line) {
-            ApiKey::Produce => check_response::<ProduceRequest>(&line),
-            ApiKey::Fetch => check_response::<FetchRequest>(&line),
-            ApiKey::ListOffsets => check_response::<ListOffsetsRequest>(&line),
-            ApiKey::Metadata => check_response::<MetadataRequest>(&line),
-            ApiKey::ApiVersions => check_response::<ApiVersionsRequest>(&line),
-            ApiKey::CreateTopics => check_response::<CreateTopicsRequest>(&line),
-            ApiKey::DeleteTopics => check_response::<DeleteTopicsRequest>(&line),
-            ApiKey::InitProducerId => check_response::<InitProducerIdRequest>(&line),
-            ApiKey::OffsetForLeaderEpoch => check_response::<OffsetForLeaderEpochRequest>(&line),
-            ApiKey::DescribeConfigs => check_response::<DescribeConfigsRequest>(&line),
-            ApiKey::DescribeCluster => check_response::<DescribeClusterRequest>(&line),
-            ApiKey::BrokerRegistration => check_response::<BrokerRegistrationRequest>(&line),
-            ApiKey::AllocateProducerIds => check_response::<AllocateProducerIdsRequest>(&line),
-            ApiKey::DescribeTopicPartitions => check_response::<DescribeTopicPartitionsRequest>(&line),
-        }
+    let lines = lines("vectors/frames-responses.jsonl.gz");
+    assert_eq!(lines.len(), every_version());
+    for line in lines {
+        api_of(&line).visit(CheckResponse(&line));
     }
 }
 
@@ -123,37 +84,55 @@ fn bytes_behind_a_request_are_not_looked_at() {
     assert_eq!(frame.decode::<MetadataRequest>(), Ok(request));
 }
 
-fn check_request<R: Request + Default + PartialEq + std::fmt::Debug>(line: &Value) {
-    let version = number::<i16>(line, "version");
-    let golden = without_length(line);
-    let frame =
-        RequestFrame::parse(golden.clone(), all_versions).unwrap_or_else(|error| panic!("{line}: {error}"));
-    assert_eq!((frame.api, frame.version), (R::API, version));
-    assert_eq!(R::API.api().request_header_version(version), number::<i16>(line, "headerVersion"), "{line}");
-    assert_eq!(frame.correlation_id, number::<i32>(line, "correlationId"));
-    assert_eq!(frame.client_id.as_deref(), line["clientId"].as_str());
-    let request: R = frame.decode().unwrap_or_else(|error| panic!("{line}: {error}"));
-    assert_eq!(request, R::default());
+struct CheckRequest<'a>(&'a Value);
 
-    let encoded = encode_request(&request, version, frame.correlation_id, frame.client_id.as_deref());
-    assert_eq!(whole(encoded.expect("it encodes")), hex(&golden), "{line}");
+impl RequestVisitor for CheckRequest<'_> {
+    type Output = ();
+
+    fn visit<R: Request>(self) {
+        let line = self.0;
+        let version = number::<i16>(line, "version");
+        let golden = without_length(line);
+        let frame = RequestFrame::parse(golden.clone(), all_versions)
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert_eq!((frame.api, frame.version), (R::API, version));
+        let header_version = R::API.api().request_header_version(version);
+        assert_eq!(header_version, number::<i16>(line, "headerVersion"), "{line}");
+        assert_eq!(frame.correlation_id, number::<i32>(line, "correlationId"));
+        assert_eq!(frame.client_id.as_deref(), line["clientId"].as_str());
+        let request: R = frame.decode().unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert!(request == R::default(), "{line}");
+
+        let encoded = encode_request(&request, version, frame.correlation_id, frame.client_id.as_deref());
+        assert_eq!(whole(encoded.expect("it encodes")), hex(&golden), "{line}");
+    }
 }
 
-fn check_response<R: Request>(line: &Value)
-where
-    R::Response: Default + PartialEq + std::fmt::Debug,
-{
-    let version = number::<i16>(line, "version");
-    let golden = without_length(line);
-    let correlation_id = number::<i32>(line, "correlationId");
-    assert_eq!(R::API.api().response_header_version(version), number::<i16>(line, "headerVersion"), "{line}");
-    assert_eq!(response_correlation_id(&golden), Ok(correlation_id));
-    let response =
-        decode_response::<R>(golden.clone(), version).unwrap_or_else(|error| panic!("{line}: {error}"));
-    assert_eq!(response, R::Response::default());
+struct CheckResponse<'a>(&'a Value);
 
-    let encoded = encode_response::<R>(&response, version, correlation_id).expect("it encodes");
-    assert_eq!(whole(encoded), hex(&golden), "{line}");
+impl RequestVisitor for CheckResponse<'_> {
+    type Output = ();
+
+    fn visit<R: Request>(self) {
+        let line = self.0;
+        let version = number::<i16>(line, "version");
+        let golden = without_length(line);
+        let correlation_id = number::<i32>(line, "correlationId");
+        let header_version = R::API.api().response_header_version(version);
+        assert_eq!(header_version, number::<i16>(line, "headerVersion"), "{line}");
+        assert_eq!(response_correlation_id(&golden), Ok(correlation_id));
+        let response =
+            decode_response::<R>(golden.clone(), version).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert!(response == R::Response::default(), "{line}");
+
+        let encoded = encode_response::<R>(&response, version, correlation_id).expect("it encodes");
+        assert_eq!(whole(encoded), hex(&golden), "{line}");
+    }
+}
+
+/// How many versions of APIs there are.
+fn every_version() -> usize {
+    ApiKey::ALL.iter().filter_map(|api| all_versions(*api)).map(|versions| versions.iter().count()).sum()
 }
 
 fn api_of(line: &Value) -> ApiKey {
@@ -164,7 +143,7 @@ fn api_of(line: &Value) -> ApiKey {
 #[allow(clippy::unnecessary_wraps)]
 fn all_versions(api: ApiKey) -> Option<VersionRange> {
     let VersionRange { first, last } = api.api().versions;
-    Some(VersionRange::new(first, if api == ApiKey::InitProducerId { last + 1 } else { last }))
+    Some(VersionRange::new(first, api.api().unstable.unwrap_or(last)))
 }
 
 fn without_length(line: &Value) -> Bytes {
