@@ -425,6 +425,14 @@ pub enum Damage {
         /// The next segment's base.
         base: Offset,
     },
+    /// The batch reaches into the next segment: a truncation was lost that the next segment was begun after.
+    #[error("offset {last} lies in the next segment, which begins at {base}")]
+    Overlap {
+        /// The batch's last offset.
+        last: Offset,
+        /// The next segment's base.
+        base: Offset,
+    },
     /// The records inside do not decode.
     #[error("the records do not decode")]
     Records,

@@ -22,7 +22,7 @@ use crate::segment::append::{Tail, TailState};
 use crate::segment::name::{FileKind, file_name};
 use crate::segment::read::ReadFault;
 use crate::segment::recover::{ScanEnd, ScannedBatch};
-use crate::segment::{Segment, Shared};
+use crate::segment::{Segment, Shared, remove_newest_first};
 use crate::segments::Segments;
 
 /// What opening a log needs to know.
@@ -241,7 +241,7 @@ impl Loader {
             let found = segment.find(self.producers.end(), limit, ReadMode::MayBlock);
             let Some(found) = found.map_err(ReadFault::patient)? else { continue };
             let producers = &mut self.producers;
-            segment.scan(found.position, limit, segment.base(), |batch| {
+            segment.scan(found.position, limit, segment.base()..Offset::MAX, |batch| {
                 if batch.header.base_offset() < end {
                     producers.note(batch.header, batch.marker());
                 }
@@ -263,7 +263,7 @@ impl Loader {
             self.take_snapshot_at(segment.base())?;
             let (tail, end) = self.recover_segment(&segment)?;
             restored = Some(RestoredTail { tail, next: end.next });
-            if self.recovery.cut.is_some() {
+            if self.segments.last().is_none_or(|last| last.base() <= segment.base()) {
                 break;
             }
         }
@@ -283,7 +283,9 @@ impl Loader {
         })?;
         self.recovery.scanned_segments += 1;
         self.recovery.scanned_bytes += file_bytes;
-        let damage = end.damage.or_else(|| self.gap_after(segment, end.next));
+        let is_end = |damage: &Damage| !matches!(damage, Damage::ZeroTail | Damage::Overlap { .. });
+        let torn = end.damage.filter(is_end);
+        let damage = torn.or_else(|| self.gap_after(segment, end.next)).or(end.damage);
         if let Some(damage) = damage {
             self.cut(segment, &end, damage, file_bytes - end.bytes)?;
         }
@@ -297,8 +299,13 @@ impl Loader {
         if self.opening.config.is_compacted || durable == Offset::ZERO || end < durable {
             return None;
         }
-        let next = self.segments.iter().find(|other| other.base() > segment.base())?;
-        (next.base() > end).then(|| Damage::Gap { end, base: next.base() })
+        let base = self.base_after(segment).filter(|base| *base > end)?;
+        Some(Damage::Gap { end, base })
+    }
+
+    /// The base of the next segment.
+    fn base_after(&self, segment: &Segment) -> Option<Offset> {
+        self.segments.iter().map(|other| other.base()).find(|base| *base > segment.base())
     }
 
     /// Makes a segment's indexes from its batches; the tail that did it ends at the last whole batch.
@@ -311,7 +318,8 @@ impl Loader {
         segment.start_indexes(self.opening.config.segment_index_bytes)?;
         let mut tail = Tail::new(Arc::clone(segment), false, self.opening.now_ms);
         let interval = self.opening.config.index_interval_bytes;
-        let end = segment.scan(0, file_bytes, segment.base(), |batch| {
+        let next_base = self.base_after(segment).unwrap_or(Offset::MAX);
+        let end = segment.scan(0, file_bytes, segment.base()..next_base, |batch| {
             tail.note(batch.header, interval);
             visit(self, &batch);
         })?;
@@ -325,18 +333,18 @@ impl Loader {
         damage: Damage,
         bytes: u64,
     ) -> Result<(), LogError> {
-        segment.cut_file(end.bytes)?;
         if damage == Damage::ZeroTail {
             // Room that was reserved and never written: nothing was there.
-            return Ok(());
+            return segment.cut_file(end.bytes);
         }
-        let later = self.segments.partition_point(|other| other.base() <= segment.base());
-        let removed = self.segments.split_off(later);
-        for segment in &removed {
-            segment.remove()?;
+        let mut removed = Vec::new();
+        if !matches!(damage, Damage::Overlap { .. }) {
+            let later = self.segments.partition_point(|other| other.base() <= segment.base());
+            removed = self.segments.split_off(later);
         }
+        let segments_deleted = remove_newest_first(&*self.opening.directory, removed.iter())?;
+        segment.cut_file(end.bytes)?;
         let file = self.opening.directory.path().join(file_name(segment.base(), FileKind::Log));
-        let segments_deleted = removed.len();
         tracing::warn!(
             file = %file.display(), position = end.bytes, %damage, bytes, segments_deleted,
             "a log is cut at its first batch that is not whole"
@@ -383,9 +391,8 @@ impl Loader {
 
     /// An empty log at `start`; what there was lies wholly below it.
     fn begin_anew(&mut self, start: Offset) -> Result<RestoredTail, LogError> {
-        for segment in self.segments.drain(..) {
-            segment.remove()?;
-        }
+        remove_newest_first(&*self.opening.directory, self.segments.iter())?;
+        self.segments.clear();
         self.snapshots.clear(&*self.opening.directory, start)?;
         self.epochs.clear();
         self.producers = ProducerStates::new(start);

@@ -11,6 +11,7 @@ use crate::log::{Log, LogError, LogPosition, ReadMode};
 use crate::producer_state::ProducerStates;
 use crate::segment::append::Tail;
 use crate::segment::read::ReadFault;
+use crate::segment::remove_newest_first;
 use crate::segments::Segments;
 
 impl DiskLog {
@@ -34,10 +35,8 @@ impl DiskLog {
         self.lower_end(LogPosition { offset, segment_base: active.base(), position: bytes });
         self.segments.store(Arc::new(kept));
         self.names_dirty.store(true, Ordering::Release);
+        remove_newest_first(&*self.directory, list.iter().filter(|segment| segment.base() > offset))?;
         let state = active.resume(offset, bytes, self.config().segment_index_bytes)?;
-        for segment in list.iter().filter(|segment| segment.base() > offset) {
-            segment.remove()?;
-        }
         active.cut_file(bytes)?;
         writer.tail = Tail::resume(active, state, now_ms);
         self.epochs.lock().truncate_end(offset);
@@ -52,9 +51,7 @@ impl DiskLog {
     }
 
     fn begin_anew(&self, writer: &mut Writer, offset: Offset, now_ms: i64) -> Result<(), LogError> {
-        for segment in self.segments.load().iter() {
-            segment.remove()?;
-        }
+        remove_newest_first(&*self.directory, self.segments.load().iter())?;
         let tail = self.new_tail(offset, &self.config(), now_ms)?;
         self.segments.store(Arc::new(Segments::new(vec![Arc::clone(tail.segment())])));
         {
@@ -86,7 +83,7 @@ impl DiskLog {
             let limit = segment.bytes();
             let found = segment.find(producers.end(), limit, ReadMode::MayBlock);
             let Some(found) = found.map_err(ReadFault::patient)? else { continue };
-            segment.scan(found.position, limit, segment.base(), |batch| {
+            segment.scan(found.position, limit, segment.base()..Offset::MAX, |batch| {
                 producers.note(batch.header, batch.marker());
             })?;
         }

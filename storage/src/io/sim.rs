@@ -160,6 +160,15 @@ impl State {
         }
     }
 
+    /// For syncs: whether to do it.
+    fn enter_sync(&mut self) -> io::Result<bool> {
+        match self.enter()? {
+            Go::Work => Ok(true),
+            Go::Lie => Ok(false),
+            Go::Short { errno, .. } => Err(io::Error::from_raw_os_error(errno)),
+        }
+    }
+
     fn find(&self, path: &[String]) -> io::Result<usize> {
         let mut at = ROOT;
         for name in path {
@@ -399,9 +408,10 @@ impl Directory for SimDirectory {
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
-        let go = state.enter()?;
+        let is_honest = state.enter_sync()?;
         let at = state.find(&self.path)?;
-        if let (Go::Work, Some(Node::Folder { names, durable, unsynced })) = (go, state.nodes.get_mut(at)) {
+        if let (true, Some(Node::Folder { names, durable, unsynced })) = (is_honest, state.nodes.get_mut(at))
+        {
             durable.clone_from(names);
             unsynced.clear();
         }
@@ -463,9 +473,9 @@ impl LogFile for SimFile {
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
-        let go = state.enter()?;
+        let is_honest = state.enter_sync()?;
         let (content, durable, unsynced) = state.file(self.id)?;
-        if let Go::Work = go {
+        if is_honest {
             durable.clone_from(content);
             unsynced.clear();
         }

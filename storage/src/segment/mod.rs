@@ -111,13 +111,15 @@ impl Segment {
         preallocate: Option<u64>,
     ) -> Result<Self, LogError> {
         let segment = Self::existing(directory, shared, base, 0);
-        let log = segment.log.get_or(|| directory.open(&segment.log_name, Create::Empty));
-        let log = log.map_err(|error| segment.error("create", FileKind::Log, error))?;
-        if let Some(bytes) = preallocate {
-            log.set_bytes(bytes).map_err(|error| segment.error("preallocate", FileKind::Log, error))?;
-        }
         segment.start_indexes(index_bytes_max)?;
         segment.set_largest_timestamp(None);
+        // The log file comes last: it alone makes a segment to whoever opens the folder again.
+        let log = segment.log.get_or(|| directory.open(&segment.log_name, Create::Empty));
+        let log = log.map_err(|error| segment.error("create", FileKind::Log, error))?;
+        if let Some(Err(error)) = preallocate.map(|bytes| log.set_bytes(bytes)) {
+            segment.remove()?;
+            return Err(segment.error("preallocate", FileKind::Log, error));
+        }
         Ok(segment)
     }
 
@@ -239,4 +241,22 @@ impl Segment {
     pub(crate) fn error(&self, action: &'static str, kind: FileKind, source: io::Error) -> LogError {
         LogError::Io { action, path: self.directory.path().join(file_name(self.base, kind)), source }
     }
+}
+
+/// Removes segments, the newest first and durably, so that a crash leaves a log without its end and never one with a
+/// hole; says how many there were.
+pub(crate) fn remove_newest_first<'a>(
+    directory: &dyn Directory,
+    segments: impl DoubleEndedIterator<Item = &'a Arc<Segment>>,
+) -> Result<usize, LogError> {
+    let mut removed = 0;
+    for segment in segments.rev() {
+        segment.remove()?;
+        removed += 1;
+    }
+    if removed > 0 {
+        let path = directory.path();
+        directory.sync().map_err(|source| LogError::Io { action: "sync", path, source })?;
+    }
+    Ok(removed)
 }

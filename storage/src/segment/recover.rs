@@ -1,6 +1,7 @@
 //! A scan of a segment's bytes that believes nothing: every header and checksum is looked at, and the first batch that
 //! is not whole ends it. It changes no file.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use ottla_model::Offset;
@@ -46,19 +47,19 @@ impl ScannedBatch<'_> {
 }
 
 impl Segment {
-    /// Looks at every batch from `position` up to `file_bytes`, where the lowest possible offset is `expected`.
+    /// Looks at every batch from `position` up to `file_bytes`, where all offsets must lie in `offsets`.
     pub(crate) fn scan(
         &self,
         position: u64,
         file_bytes: u64,
-        expected: Offset,
+        offsets: Range<Offset>,
         mut visit: impl FnMut(ScannedBatch<'_>),
     ) -> Result<ScanEnd, LogError> {
         let file = self.log_file().map_err(|error| self.error("open", FileKind::Log, error))?;
         let mut window = Window { segment: self, file, file_bytes, start: 0, bytes: Vec::new() };
-        let mut end = ScanEnd { bytes: position, next: expected, damage: None };
+        let mut end = ScanEnd { bytes: position, next: offsets.start, damage: None };
         while end.bytes < file_bytes {
-            match window.batch_at(end.bytes, end.next)? {
+            match window.batch_at(end.bytes, end.next..offsets.end)? {
                 Ok(header) => {
                     visit(ScannedBatch { header: &header, bytes: window.batch_bytes(end.bytes, &header) });
                     end.bytes += header.size() as u64;
@@ -85,7 +86,11 @@ struct Window<'a> {
 
 impl Window<'_> {
     /// The batch at `position` if it is whole.
-    fn batch_at(&mut self, position: u64, expected: Offset) -> Result<Result<BatchHeader, Damage>, LogError> {
+    fn batch_at(
+        &mut self,
+        position: u64,
+        offsets: Range<Offset>,
+    ) -> Result<Result<BatchHeader, Damage>, LogError> {
         let available = self.file_bytes - position;
         let header = match BatchHeader::parse(self.bytes_at(position, BATCH_HEADER_BYTES)?) {
             Ok(header) => header,
@@ -100,12 +105,15 @@ impl Window<'_> {
             return Ok(Err(Damage::BatchCut { available, size }));
         }
         let (base, last) = (header.base_offset(), header.last_offset());
-        if base < expected || last < base || last == Offset::MAX {
-            return Ok(Err(Damage::Offsets { base, last, expected }));
+        if base < offsets.start || last < base || last == Offset::MAX {
+            return Ok(Err(Damage::Offsets { base, last, expected: offsets.start }));
         }
         let computed = self.checksum(position, header.size())?;
         let stored = header.crc();
-        Ok(if stored == computed { Ok(header) } else { Err(Damage::Checksum { stored, computed }) })
+        if stored != computed {
+            return Ok(Err(Damage::Checksum { stored, computed }));
+        }
+        Ok(if last < offsets.end { Ok(header) } else { Err(Damage::Overlap { last, base: offsets.end }) })
     }
 
     /// All bytes of a batch, if they are held.

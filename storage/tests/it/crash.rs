@@ -37,6 +37,9 @@ struct Twin {
     checkpoint: i64,
     is_clean: bool,
     next_sequence: i32,
+    /// The power went before there was any recovery point: a log with a hole is then believed to have lost a file, not
+    /// the end of one.
+    may_have_holes: bool,
     /// Where batches begin.
     bases: Vec<i64>,
 }
@@ -177,14 +180,12 @@ impl World {
         let mut next = 0;
         for batch in batches(log, 0, ReadEnd::LogEnd, 300) {
             let header = batch.header();
-            // Without any recovery point a log with a hole is believed to have lost a file, not its last bytes.
-            let may_have_a_hole = self.twin.checkpoint == 0 && header.base_offset().get() > next;
-            assert!(may_have_a_hole || header.base_offset().get() == next, "offsets follow each other");
-            assert_eq!(
-                i64::from(header.base_sequence()),
-                header.base_offset().get(),
-                "no batch is there twice"
+            let base = header.base_offset().get();
+            assert!(
+                base == next || (self.twin.may_have_holes && base > next),
+                "{base} does not follow {next}"
             );
+            assert_eq!(i64::from(header.base_sequence()), base, "no batch is there twice");
             for record in &batch.records(1 << 20).unwrap() {
                 let record = record.unwrap();
                 let value = record.value.unwrap().to_vec();
@@ -197,9 +198,10 @@ impl World {
             }
             next = header.next_offset().get();
         }
-        assert_eq!(log.positions().log_end.offset.get(), next);
+        let log_end = log.positions().log_end.offset.get();
+        assert!(log_end == next || (self.twin.may_have_holes && log_end > next), "{next} of {log_end}");
         assert!(next >= self.twin.flushed, "{next} of {} flushed offsets are left", self.twin.flushed);
-        for offset in 0..next {
+        for offset in (0..next).filter(|offset| !self.twin.may_have_holes || *offset < self.twin.flushed) {
             let batch = first_batch(log, offset);
             let (base, last) = (batch.header().base_offset().get(), batch.header().last_offset().get());
             assert!(base <= offset && offset <= last, "the index leads from {offset} to {base}");
@@ -212,8 +214,8 @@ impl World {
 
     /// The life after: what is left is whole, and goes on through more appends and an orderly stop.
     fn check_after(mut self, dice: &mut Dice) {
+        self.twin.may_have_holes = self.twin.checkpoint == 0;
         let log = self.open().unwrap();
-        self.twin.is_clean = false;
         self.check(&log);
         let end = log.positions().log_end.offset.get();
         self.twin.values.retain(|offset, _| *offset < end);
@@ -227,6 +229,25 @@ impl World {
         assert_eq!(log.positions().log_end.offset.get(), self.twin.end);
         self.twin.flushed = 0;
         self.check(&log);
+    }
+
+    /// What the disk claimed to have may be gone or torn below the recovery point, where nobody looks at a start. Then a
+    /// read or a checksum says so; what is read with a right checksum is what was written.
+    fn check_betrayed(&self) {
+        let log = self.open().unwrap();
+        let mut next = 0;
+        while let Ok(ReadOutcome::Found(slice)) = log.read(&request(next)) {
+            let Ok(Some(batch)) = RecordBatch::split_first(&mut bytes_of(&slice)) else { break };
+            if batch.verify_crc().is_err() || batch.header().next_offset().get() <= next {
+                break;
+            }
+            for record in &batch.records(1 << 20).unwrap() {
+                let record = record.unwrap();
+                let known = self.twin.values.get(&record.offset.get());
+                assert!(known.is_some_and(|known| known.iter().any(|value| value == record.value.unwrap())));
+            }
+            next = batch.header().next_offset().get();
+        }
     }
 }
 
@@ -266,12 +287,13 @@ fn run(seed: u64, fault: Option<(u64, Fault)>) -> u64 {
     match fault {
         None => lived.unwrap(),
         Some((_, Fault::Crash)) => assert!(lived.is_err(), "the power went"),
-        // What the disk claimed to have may be gone; what is there must still be whole.
-        Some((_, Fault::LieAboutSync)) => world.twin.flushed = 0,
         Some(_) => {}
     }
     world.disk = world.disk.after_crash(seed);
-    world.check_after(&mut dice);
+    match fault {
+        Some((_, Fault::LieAboutSync)) => world.check_betrayed(),
+        _ => world.check_after(&mut dice),
+    }
     calls
 }
 
@@ -292,12 +314,12 @@ fn run_all(seeds: std::ops::Range<u64>, fault: impl Fn(&mut Dice) -> Fault) {
 
 #[test]
 fn after_a_loss_of_power_at_any_call_all_that_was_flushed_is_there_and_nothing_twice() {
-    run_all(0..1500, |_| Fault::Crash);
+    run_all(0..600, |_| Fault::Crash);
 }
 
 #[test]
 fn a_call_that_fails_loses_nothing_that_was_acknowledged() {
-    run_all(10_000..10_500, |dice| match dice.below(3) {
+    run_all(10_000..10_250, |dice| match dice.below(3) {
         0 => Fault::Error(errno::EIO),
         1 => Fault::Error(errno::ENOSPC),
         _ => Fault::ShortWrite { bytes: usize::try_from(dice.below(100)).unwrap(), errno: errno::ENOSPC },
@@ -306,5 +328,5 @@ fn a_call_that_fails_loses_nothing_that_was_acknowledged() {
 
 #[test]
 fn a_sync_that_lied_leaves_a_log_that_is_whole_if_shorter() {
-    run_all(20_000..20_200, |_| Fault::LieAboutSync);
+    run_all(20_000..20_100, |_| Fault::LieAboutSync);
 }
