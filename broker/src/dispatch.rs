@@ -24,7 +24,7 @@ use crate::delayed::waits::Waits;
 use crate::handlers::{
     api_versions, create_topics, delete_topics, describe_cluster, describe_configs,
     describe_topic_partitions, fetch, init_producer_id, list_offsets, metadata, offset_for_leader_epoch,
-    produce,
+    produce, sasl,
 };
 use crate::reply::ReplyTo;
 
@@ -43,12 +43,14 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::Fetch),
     Served::all(ApiKey::ListOffsets),
     Served::all(ApiKey::Metadata),
+    Served::all(ApiKey::SaslHandshake),
     Served::all(ApiKey::ApiVersions),
     Served::all(ApiKey::CreateTopics),
     Served::all(ApiKey::DeleteTopics),
     Served::all(ApiKey::InitProducerId),
     Served::all(ApiKey::OffsetForLeaderEpoch),
     Served::all(ApiKey::DescribeConfigs),
+    Served::all(ApiKey::SaslAuthenticate),
     Served::all(ApiKey::DescribeCluster),
     Served::all(ApiKey::DescribeTopicPartitions),
 ];
@@ -105,6 +107,8 @@ impl Service {
             ApiKey::Fetch => fetch::handle(call, body(frame)?),
             ApiKey::ListOffsets => list_offsets::handle(call, body(frame)?),
             ApiKey::Metadata => metadata::handle(call, body(frame)?),
+            ApiKey::SaslHandshake => sasl::handshake(call, body(frame)?),
+            ApiKey::SaslAuthenticate => sasl::authenticate(call, body(frame)?),
             ApiKey::ApiVersions => api_versions::handle(call, body(frame)?),
             ApiKey::CreateTopics => create_topics::handle(call, body(frame)?).await,
             ApiKey::DeleteTopics => delete_topics::handle(call, body(frame)?).await,

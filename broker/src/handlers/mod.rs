@@ -12,4 +12,5 @@ pub(crate) mod list_offsets;
 pub(crate) mod metadata;
 pub(crate) mod offset_for_leader_epoch;
 pub(crate) mod produce;
+pub(crate) mod sasl;
 mod shared;

@@ -109,6 +109,25 @@ fn a_client_that_expects_another_cluster_is_told_to_bootstrap_again() {
 }
 
 #[test]
+fn authentication_on_an_open_listener_is_refused_and_the_connection_stays() {
+    use ottla_protocol::messages::sasl_authenticate::SaslAuthenticateRequest;
+    use ottla_protocol::messages::sasl_handshake::SaslHandshakeRequest;
+
+    let broker = TestBroker::start();
+    let mut connection = broker.connect();
+    for version in 0..=1 {
+        let answer = connection.call(&SaslHandshakeRequest { mechanism: "PLAIN".into() }, version);
+        assert_eq!(answer.error_code, ErrorCode::ILLEGAL_SASL_STATE);
+        assert!(answer.mechanisms.is_empty());
+    }
+    for version in 0..=2 {
+        let answer = connection.call(&SaslAuthenticateRequest::default(), version);
+        assert_eq!(answer.error_code, ErrorCode::ILLEGAL_SASL_STATE);
+    }
+    works(&mut connection);
+}
+
+#[test]
 fn what_is_not_served_closes_without_an_answer() {
     let broker = TestBroker::start();
     // An unknown key, a version too new, one too old, a controller's key, half a header, a body cut short.

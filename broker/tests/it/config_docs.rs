@@ -56,7 +56,7 @@ fn idle_table() -> String {
 }
 
 /// Puts a table between its marks.
-fn replaced(document: &str, mark: &str, table: &str) -> String {
+pub(crate) fn replaced(document: &str, mark: &str, table: &str) -> String {
     let (begin, end) = (format!("<!-- {mark}:begin"), format!("<!-- {mark}:end -->"));
     let (before, rest) = document.split_once(&begin).unwrap_or_else(|| panic!("no mark {begin}"));
     let (line, rest) = rest.split_once('\n').unwrap();

@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod api_docs;
 mod api_versions;
+mod checkpoints;
 mod config_docs;
 mod describe_configs;
 mod fetch;
