@@ -1,5 +1,6 @@
 """What the steps share: making topics, reading a partition from end to end, printing a value in one line."""
 
+import functools
 import hashlib
 import sys
 import time
@@ -15,11 +16,15 @@ def fail(sentence):
     sys.exit(1)
 
 
+@functools.cache
+def admin(bootstrap):
+    return AdminClient({"bootstrap.servers": bootstrap})
+
+
 def create_topic(bootstrap, name, partitions=1, config=None):
     """Makes a topic and returns once each of its partitions answers for its offsets."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
     topic = NewTopic(name, partitions, 1, config=config or {})
-    admin.create_topics([topic])[name].result(DEADLINE_SECONDS)
+    admin(bootstrap).create_topics([topic])[name].result(DEADLINE_SECONDS)
     for partition in range(partitions):
         end_offset(bootstrap, name, partition)
 
@@ -38,11 +43,11 @@ def consumer(bootstrap):
 def end_offset(bootstrap, topic, partition):
     """The partition's end, asked for again while the topic or its leader is still unknown."""
     deadline = time.monotonic() + DEADLINE_SECONDS
-    admin = AdminClient({"bootstrap.servers": bootstrap})
     place = TopicPartition(topic, partition)
     while True:
         try:
-            return admin.list_offsets({place: OffsetSpec.latest()}, request_timeout=5)[place].result().offset
+            answers = admin(bootstrap).list_offsets({place: OffsetSpec.latest()}, request_timeout=5)
+            return answers[place].result().offset
         except KafkaException as error:
             if time.monotonic() > deadline:
                 fail(f"{topic}-{partition} answers no ListOffsets: {error}")

@@ -56,6 +56,8 @@ pub(crate) struct Node {
     folder: PathBuf,
     data: PathBuf,
     port: u16,
+    /// Kafka's process.roles.
+    roles: &'static str,
     properties: Vec<(String, String)>,
     child: Option<Child>,
 }
@@ -71,14 +73,17 @@ impl Node {
             folder: folder.to_path_buf(),
             data: folder.join("data"),
             port: free_port()?,
+            roles: "broker,controller",
             properties,
             child: None,
         })
     }
 
-    /// Lets it use another broker's log directory. Apache Kafka's own metadata stays in its folder.
+    /// Lets it use another broker's log directory. Apache Kafka is then a controller only: a combined node opens, and
+    /// writes to, the metadata log before it looks at the lock, which ruins the other broker, also one of Kafka's own.
     pub(crate) fn with_data_of(mut self, other: &Node) -> Self {
         self.data.clone_from(&other.data);
+        self.roles = "controller";
         self
     }
 
@@ -217,19 +222,21 @@ impl Node {
     }
 
     fn kafka_properties(&self) -> Result<String> {
-        let own_data = self.folder.join("data");
-        let metadata = if self.data == own_data { own_data } else { self.folder.join("metadata") };
         let controller = format!("127.0.0.1:{}", free_port()?);
+        let controller_listener = format!("CONTROLLER://{controller}");
+        let listeners = match self.roles {
+            "controller" => controller_listener,
+            _ => format!("PLAINTEXT://{},{controller_listener}", self.address()),
+        };
         let mut text = format!(
-            "process.roles=broker,controller\n\
+            "process.roles={roles}\n\
              node.id=1\n\
              controller.quorum.bootstrap.servers={controller}\n\
              controller.listener.names=CONTROLLER\n\
-             listeners=PLAINTEXT://{address},CONTROLLER://{controller}\n\
-             advertised.listeners=PLAINTEXT://{address},CONTROLLER://{controller}\n\
+             listeners={listeners}\n\
+             advertised.listeners={listeners}\n\
              listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\n\
              log.dirs={data}\n\
-             metadata.log.dir={metadata}\n\
              offsets.topic.num.partitions=1\n\
              offsets.topic.replication.factor=1\n\
              transaction.state.log.num.partitions=1\n\
@@ -238,9 +245,8 @@ impl Node {
              group.initial.rebalance.delay.ms=0\n\
              broker.session.timeout.ms=3000\n\
              broker.heartbeat.interval.ms=500\n",
-            address = self.address(),
+            roles = self.roles,
             data = self.data.display(),
-            metadata = metadata.display(),
         );
         for (key, value) in &self.properties {
             text.push_str(&format!("{key}={value}\n"));
