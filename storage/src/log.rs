@@ -329,7 +329,7 @@ pub enum LogError {
         /// The epoch that the log knows.
         current: ProducerEpoch,
     },
-    /// The log was closed; it takes no more writes.
+    /// The log was closed and takes no more writes, or was removed and gives nothing either.
     #[error("the log is closed")]
     Closed,
     /// The directory took its last write: an fsync in it failed.

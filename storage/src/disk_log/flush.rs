@@ -15,6 +15,7 @@ impl DiskLog {
     pub(super) fn flush(&self, offset: Offset, now_ms: i64) -> Result<Offset, LogError> {
         self.shared.health.check()?;
         let _one_at_a_time = self.flushing.lock();
+        self.check_not_abandoned()?;
         let positions = self.positions();
         let target = offset.min(positions.log_end.offset);
         if target <= positions.recovery_point {
@@ -38,9 +39,7 @@ impl DiskLog {
         let log_end = self.positions().log_end.offset;
         self.sync_up_to(log_end, &unsynced)?;
         self.set_recovery_point(log_end, now_ms);
-        for segment in self.segments.load().iter() {
-            segment.release();
-        }
+        self.release();
         Ok(())
     }
 
@@ -72,12 +71,17 @@ impl DiskLog {
 
     fn sync_segments(&self, target: Offset) -> Result<(), LogError> {
         let list = self.segments.load_full();
-        for segment in list.iter().filter(|segment| segment.indexes_are_dirty()) {
-            segment.sync_indexes().map_err(|error| segment.error("sync", FileKind::OffsetIndex, error))?;
-        }
-        for segment in list.from(self.positions().recovery_point) {
-            if segment.base() < target {
+        let unflushed = list.from(self.positions().recovery_point).first().map(|segment| segment.base());
+        for segment in list.iter() {
+            let was_sealed = segment.take_sealed();
+            // Sealing also cuts a file, at a place that may lie below the recovery point.
+            if was_sealed || (Some(segment.base()) >= unflushed && segment.base() < target) {
                 segment.sync_log().map_err(|error| segment.error("sync", FileKind::Log, error))?;
+            }
+            if was_sealed {
+                segment
+                    .sync_indexes()
+                    .map_err(|error| segment.error("sync", FileKind::OffsetIndex, error))?;
             }
         }
         Ok(())

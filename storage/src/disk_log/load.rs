@@ -385,7 +385,9 @@ impl Loader {
             positions: Mutex::new(positions),
             names_dirty: AtomicBool::new(self.names_changed),
             last_flush_ms: AtomicI64::new(self.opening.now_ms),
+            is_abandoned: AtomicBool::new(false),
         };
+        log.release();
         Ok((log, self.recovery))
     }
 

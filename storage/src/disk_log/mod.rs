@@ -52,6 +52,7 @@ pub struct DiskLog {
     /// A file was made or renamed since the folder was last synced.
     names_dirty: AtomicBool,
     last_flush_ms: AtomicI64,
+    is_abandoned: AtomicBool,
 }
 
 /// What appends change.
@@ -98,12 +99,25 @@ impl DiskLog {
         self.segments.load().first().base()
     }
 
-    /// Takes no more writes and lets go of all files, without a word to the disk: the folder is about to go.
+    /// Is neither written, flushed nor read from now on, and lets go of all files without a word to the disk: the folder
+    /// is about to go. Slices that were read before stay readable.
     pub(crate) fn abandon(&self) {
+        let _no_flush = self.flushing.lock();
         self.writer.lock().is_closed = true;
+        self.is_abandoned.store(true, Ordering::Release);
+        self.release();
+    }
+
+    /// Lets go of open files and maps; whoever needs one opens it again.
+    fn release(&self) {
         for segment in self.segments.load().iter() {
             segment.release();
         }
+    }
+
+    /// A file that is missing because its folder went must not look like a fault of the disk.
+    fn check_not_abandoned(&self) -> Result<(), LogError> {
+        if self.is_abandoned.load(Ordering::Acquire) { Err(LogError::Closed) } else { Ok(()) }
     }
 
     fn config(&self) -> Arc<LogConfig> {
@@ -126,10 +140,12 @@ impl Log for DiskLog {
     }
 
     fn offset_for_time(&self, timestamp_ms: i64) -> Result<Option<TimestampedOffset>, LogError> {
+        self.check_not_abandoned()?;
         self.find_time(timestamp_ms)
     }
 
     fn offset_of_max_timestamp(&self) -> Result<Option<TimestampedOffset>, LogError> {
+        self.check_not_abandoned()?;
         self.find_largest_time()
     }
 

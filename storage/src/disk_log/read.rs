@@ -11,6 +11,7 @@ use crate::segment::read::{FoundBatch, ReadFault};
 
 impl DiskLog {
     pub(super) fn read_slice(&self, request: &ReadRequest) -> Result<ReadOutcome, LogError> {
+        self.check_not_abandoned()?;
         // Positions before the list: a roll changes the list first.
         let positions = self.positions();
         let log_end = positions.log_end.offset;

@@ -49,6 +49,8 @@ pub struct LogDir {
     shared: Arc<Shared>,
     clean_marker: Option<CleanMarker>,
     logs: Mutex<BTreeMap<TopicPartition, Arc<DiskLog>>>,
+    /// Logs that could not be opened, with their recovery points, which stay as they are.
+    unopened: Mutex<BTreeMap<TopicPartition, Offset>>,
     /// Folders that only wait for their files to be deleted.
     removed: Mutex<Vec<String>>,
 }
@@ -98,7 +100,11 @@ impl LogDir {
     pub fn open_with(path: &Path, open_files_max: usize) -> Result<Self, LogDirError> {
         let directory = Arc::new(PosixDirectory::new(path));
         let error = |action| move |source| LogError::Io { action, path: path.to_owned(), source };
+        let is_new = !path.exists();
         directory.create().map_err(error("create"))?;
+        if let Some(above) = path.parent().filter(|above| is_new && !above.as_os_str().is_empty()) {
+            PosixDirectory::new(above).sync().map_err(error("sync"))?;
+        }
         let Some(lock) = DirectoryLock::take(path).map_err(error("lock"))? else {
             return Err(LogDirError::InUse { path: path.to_owned() });
         };
@@ -109,6 +115,7 @@ impl LogDir {
             _lock: lock,
             shared: Shared::new(open_files_max),
             logs: Mutex::new(BTreeMap::new()),
+            unopened: Mutex::new(BTreeMap::new()),
             removed: Mutex::new(Vec::new()),
         })
     }
@@ -238,7 +245,8 @@ impl LogDir {
     /// Of the disk. The directory then takes no more writes.
     pub fn checkpoint(&self) -> Result<(), LogDirError> {
         let logs = self.logs();
-        let mut recovery_points = Vec::with_capacity(logs.len());
+        let unopened = self.unopened.lock().clone();
+        let mut recovery_points: Vec<_> = unopened.into_iter().collect();
         let mut log_starts = Vec::new();
         for (partition, log) in logs {
             let positions = log.positions();
@@ -266,7 +274,8 @@ impl LogDir {
     }
 
     /// Closes all logs, a scoped thread a core, writes the checkpoints, and last the marker of an orderly stop: nothing
-    /// may be written here after it. Waits for the disk. After an error there is no marker, and the next start recovers.
+    /// may be written here after it. Waits for the disk. After an error there is no marker, and the next start recovers;
+    /// nor is there one while a log that needed recovery could not be opened.
     ///
     /// # Errors
     /// The first one of any log, or of the directory.
@@ -279,6 +288,10 @@ impl LogDir {
             result?;
         }
         self.checkpoint()?;
+        if !self.was_clean() && !self.unopened.lock().is_empty() {
+            tracing::warn!(path = %self.path.display(), "no clean stop: a log here was never recovered");
+            return Ok(());
+        }
         Ok(properties::write_clean_marker(&*self.directory, broker_epoch)?)
     }
 

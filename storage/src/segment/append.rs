@@ -166,7 +166,7 @@ impl Tail {
 
     fn finish_log(&mut self) -> Result<(), LogError> {
         self.enter_largest_timestamp();
-        self.segment.indexes_dirty.store(true, Ordering::Release);
+        self.segment.is_sealed_anew.store(true, Ordering::Release);
         if self.state.file_is_longer {
             self.segment.cut_file(self.state.bytes)?;
             self.state.file_is_longer = false;

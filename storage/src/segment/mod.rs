@@ -65,8 +65,8 @@ pub(crate) struct Segment {
     bytes: AtomicU64,
     /// None until it was looked up.
     largest_timestamp: Mutex<Option<LargestTimestamp>>,
-    /// Whether a sealed segment's indexes may differ from what is on the disk.
-    indexes_dirty: AtomicBool,
+    /// It was sealed and its files are not durable since.
+    is_sealed_anew: AtomicBool,
 }
 
 impl Segment {
@@ -98,7 +98,7 @@ impl Segment {
             times: IndexFile::sealed(name(FileKind::TimeIndex), &shared.files, &shared.time_maps),
             bytes: AtomicU64::new(bytes),
             largest_timestamp: Mutex::new(None),
-            indexes_dirty: AtomicBool::new(false),
+            is_sealed_anew: AtomicBool::new(false),
         }
     }
 
@@ -164,20 +164,14 @@ impl Segment {
         self.log_file()?.sync()
     }
 
-    /// Makes the indexes durable, if they have changed since.
+    /// Makes the indexes durable.
     pub(crate) fn sync_indexes(&self) -> io::Result<()> {
-        if self.indexes_dirty.swap(false, Ordering::AcqRel) {
-            let synced = self.offsets.sync(&*self.directory).and_then(|()| self.times.sync(&*self.directory));
-            if synced.is_err() {
-                self.indexes_dirty.store(true, Ordering::Release);
-            }
-            return synced;
-        }
-        Ok(())
+        self.offsets.sync(&*self.directory).and_then(|()| self.times.sync(&*self.directory))
     }
 
-    pub(crate) fn indexes_are_dirty(&self) -> bool {
-        self.indexes_dirty.load(Ordering::Acquire)
+    /// Whether the segment was sealed, or closed, since this was last asked.
+    pub(crate) fn take_sealed(&self) -> bool {
+        self.is_sealed_anew.swap(false, Ordering::AcqRel)
     }
 
     /// Removes the files. Readers that hold them go on.

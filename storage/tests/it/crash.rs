@@ -176,7 +176,8 @@ impl World {
     }
 
     /// What is found is a run of records from 0 on, each as it was appended; all that was flushed is there.
-    fn check(&self, log: &DiskLog) {
+    /// Gives the offset after the last record.
+    fn check(&self, log: &DiskLog) -> i64 {
         let mut next = 0;
         for batch in batches(log, 0, ReadEnd::LogEnd, 300) {
             let header = batch.header();
@@ -210,14 +211,20 @@ impl World {
                 assert_eq!(&value_in(&batch, offset), newest, "a flushed record is as it was last");
             }
         }
+        next
     }
 
     /// The life after: what is left is whole, and goes on through more appends and an orderly stop.
     fn check_after(mut self, dice: &mut Dice) {
         self.twin.may_have_holes = self.twin.checkpoint == 0;
         let log = self.open().unwrap();
-        self.check(&log);
+        let next = self.check(&log);
         let end = log.positions().log_end.offset.get();
+        if next != end {
+            // A hole at the very end: the last records of the producer are lost, and it is told so.
+            assert!(self.append(&log, dice).is_err());
+            return;
+        }
         self.twin.values.retain(|offset, _| *offset < end);
         self.twin.end = end;
         self.twin.next_sequence = i32::try_from(end).unwrap();

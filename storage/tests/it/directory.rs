@@ -5,7 +5,7 @@ use std::fs;
 use ottla_model::{NodeId, Offset, PartitionIndex, TopicName, Uuid};
 use ottla_storage::{Log, LogConfig, LogDir, LogDirError, LogError, MetaProperties, TopicPartition};
 
-use crate::support::{EPOCH, NOW_MS, batch, names, spans};
+use crate::support::{EPOCH, NOW_MS, batch, names, request, spans};
 
 fn named(topic: &str, partition: i32) -> TopicPartition {
     TopicPartition { topic: TopicName::from(topic), partition: PartitionIndex::new(partition) }
@@ -102,6 +102,9 @@ fn a_removed_log_is_gone_at_once_and_its_files_when_they_are_purged() {
     assert!(directory.log(&name).is_none());
     let refused = log.append_as_leader(batch(NOW_MS, 10, 10), EPOCH, NOW_MS);
     assert!(matches!(refused, Err(LogError::Closed)));
+    assert!(matches!(log.flush_up_to(Offset::MAX, NOW_MS), Err(LogError::Closed)));
+    assert!(matches!(log.read(&request(0)), Err(LogError::Closed)));
+    assert!(directory.failure().is_none(), "a flush that comes too late is no fault of the disk");
     let gone = format!("t-0.{}-delete", "07".repeat(16));
     assert_eq!(names(folder.path()), [".lock", &gone]);
     assert!(matches!(directory.remove_log(&name), Err(LogDirError::Unknown { .. })));
@@ -138,6 +141,35 @@ fn one_log_that_cannot_be_opened_does_not_keep_the_others() {
     let failed: Vec<_> = report.failed.iter().map(|(folder, _)| folder.as_str()).collect();
     assert_eq!(failed, ["t-1", "t-2"]);
     assert!(report.failed.iter().all(|(_, error)| matches!(error, LogError::Malformed { .. })));
+    directory.close(2, NOW_MS).unwrap();
+    assert!(names(folder.path()).contains(&".kafka_cleanshutdown".to_owned()), "what failed is as it was");
+}
+
+#[test]
+fn a_log_that_was_not_recovered_keeps_its_recovery_point_and_the_stop_from_being_clean() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = LogDir::open(folder.path()).unwrap();
+    let log = directory.create_log(&named("t", 0), TOPIC_ID, LogConfig::default(), NOW_MS).unwrap();
+    log.append_as_leader(batch(NOW_MS, 7, 10), EPOCH, NOW_MS).unwrap();
+    log.flush_up_to(Offset::MAX, NOW_MS).unwrap();
+    directory.checkpoint().unwrap();
+    drop((directory, log));
+    let epochs = folder.path().join("t-0/leader-epoch-checkpoint");
+    let sound = fs::read(&epochs).unwrap();
+    fs::write(&epochs, "nonsense").unwrap();
+    for _ in 0..2 {
+        let directory = LogDir::open(folder.path()).unwrap();
+        assert_eq!(load(&directory).failed.len(), 1);
+        directory.close(2, NOW_MS).unwrap();
+        assert!(!names(folder.path()).contains(&".kafka_cleanshutdown".to_owned()));
+        let points = fs::read_to_string(folder.path().join("recovery-point-offset-checkpoint")).unwrap();
+        assert_eq!(points, "0\n1\nt 0 7\n");
+    }
+    fs::write(&epochs, sound).unwrap();
+    let directory = LogDir::open(folder.path()).unwrap();
+    let report = load(&directory);
+    assert_eq!(report.logs[0].recovery.scanned_segments, 1);
+    assert_eq!(spans(&*report.logs[0].log), [(0, 6)]);
 }
 
 #[test]
