@@ -2,57 +2,160 @@
 //! where and in which field.
 
 use bytes::Bytes;
-use ottla_protocol::codec::{DecodeErrorKind, Message as _};
-use ottla_protocol::messages::fetch::FetchRequest;
+use ottla_model::{LeaderEpoch, Offset};
+use ottla_protocol::codec::{DecodeErrorKind, Message as _, Writer};
+use ottla_protocol::internal::ConsumerOffsetsRecord;
+use ottla_protocol::messages::fetch::{
+    EpochEndOffset, FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData,
+};
 use ottla_protocol::messages::metadata::MetadataRequest;
 use ottla_protocol::messages::produce::ProduceRequest;
 use ottla_protocol::metadata::{MetadataRecord, MetadataRecordError};
+use serde_json::Value;
 
 use crate::data::{bytes, lines, number, text};
-use crate::registry::{all, find};
+use crate::random::XorShift;
+use crate::registry::{Entry, all, find};
 
-/// Longer messages have this many of their bytes flipped only.
-const FLIPS_MAX: usize = 512;
+const FILES: [&str; 5] = [
+    "vectors/messages.jsonl.gz",
+    "vectors/metadata.jsonl.gz",
+    "vectors/group-coordinator.jsonl.gz",
+    "vectors/transaction-coordinator.jsonl.gz",
+    "vectors/share-coordinator.jsonl.gz",
+];
+/// Messages up to this length are tried at every byte, longer ones at so many.
+const EVERY_BYTE_MAX: usize = 4096;
+/// What a decoder may hold for each byte of its input, and for itself: the widest element of an array takes some
+/// hundred bytes in memory and as little as one in the input, and a growing array is held twice for a moment.
+const HELD_PER_BYTE_MAX: u64 = 1024;
+const HELD_MAX: u64 = 16 << 10;
+
+#[test]
+fn a_message_cut_at_any_byte_is_an_error_that_says_where_and_in_which_field() {
+    each_vector(
+        |_| true,
+        |entry, version, golden| {
+            for at in places(golden.len()) {
+                let error = (entry.decode)(golden.slice(..at), version).unwrap_err();
+                let what = format!("{} {version} cut at {at}: {error}", entry.name);
+                assert!(error.at() <= at, "{what}");
+                // Only the tags of the message itself stand in no field.
+                let flexible = entry.flexible.is_some_and(|first| version >= first);
+                assert!(flexible || !error.field().is_empty(), "{what}");
+                assert!(error.to_string().contains("at byte "), "{what}");
+            }
+        },
+    );
+}
 
 #[test]
 fn one_flipped_byte_is_an_error_or_another_value_and_never_a_panic() {
-    let entries = all();
-    for file in ["vectors/messages.jsonl.gz", "vectors/metadata.jsonl.gz"] {
-        for line in lines(file) {
-            let entry = find(&entries, text(&line, "message"));
-            let version = number(&line, "version");
-            let golden = bytes(text(&line, "hex"));
-            let step = golden.len().div_ceil(FLIPS_MAX).max(1);
-            for at in (0..golden.len()).step_by(step) {
-                let mut flipped = golden.to_vec();
-                flipped[at] ^= if at % 2 == 0 { 0xff } else { 0x80 };
-                let _ = (entry.decode)(flipped.into(), version);
+    each_vector(
+        |_| true,
+        |entry, version, golden| {
+            let mut flipped = golden.to_vec();
+            for at in places(golden.len()) {
+                flipped[at] ^= 0xff;
+                within_memory(entry, version, Bytes::copy_from_slice(&flipped));
+                flipped[at] ^= 0xff;
+            }
+        },
+    );
+}
+
+#[test]
+fn a_claim_of_two_to_the_31_anywhere_takes_no_memory() {
+    let claims: [&[u8]; 4] =
+        [&i32::MAX.to_be_bytes(), b"\xff\xff\xff\xff\x07", b"\x80\x80\x80\x80\x08", b"\x7f\xff"];
+    each_vector(
+        |line| text(line, "case") == "full",
+        |entry, version, golden| {
+            // The other cases of a message have their lengths where this one has them.
+            for at in places(golden.len()).step_by(3) {
+                for claim in claims {
+                    let mut claimed = golden.to_vec();
+                    claimed.truncate(at);
+                    claimed.extend_from_slice(claim);
+                    claimed.extend_from_slice(&golden[at..]);
+                    within_memory(entry, version, claimed.into());
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn random_bytes_are_an_error_or_a_value_and_never_a_panic() {
+    let mut random = XorShift::new(0x6f74_746c_6131);
+    for entry in all() {
+        for version in entry.versions.iter() {
+            for _ in 0..100 {
+                // Small numbers are more often a length that fits, so the decoder comes further.
+                let small = random.below(2) == 0;
+                let length = random.below(200);
+                let input: Vec<u8> = random
+                    .bytes(length)
+                    .into_iter()
+                    .map(|byte| if small { byte % 4 } else { byte })
+                    .collect();
+                let _ = MetadataRecord::decode(input.clone().into());
+                let _ = ConsumerOffsetsRecord::decode(input.clone().into(), Some(input.clone().into()));
+                within_memory(&entry, version, input.into());
             }
         }
     }
 }
 
 #[test]
-fn random_bytes_are_an_error_or_a_value_and_never_a_panic() {
-    const SEED: u64 = 0x6f74_746c_6131;
-    println!("seed {SEED:#x}");
-    let mut random = XorShift(SEED);
-    for entry in all() {
-        for version in entry.versions.iter() {
-            for _ in 0..200 {
-                // Small numbers are more often a length that fits, so the decoder comes further.
-                let small = random.next().is_multiple_of(2);
-                let length = random.next() % 200;
-                let byte = |random: &mut XorShift| {
-                    let [byte, ..] = random.next().to_le_bytes();
-                    if small { byte % 4 } else { byte }
-                };
-                let input: Vec<u8> = (0..length).map(|_| byte(&mut random)).collect();
-                let _ = (entry.decode)(input.clone().into(), version);
-                let _ = MetadataRecord::decode(input.into());
-            }
-        }
+fn tagged_fields_within_tagged_fields_are_bounded_like_all_others() {
+    // One partition whose diverging epoch, a tagged field, has the most tags that there may be, and one more.
+    let mut answer = FetchResponse::default();
+    let diverging_epoch = EpochEndOffset { epoch: LeaderEpoch::new(5), end_offset: Offset::new(6) };
+    let partition = PartitionData { diverging_epoch, ..PartitionData::default() };
+    answer.responses = vec![FetchableTopicResponse { partitions: vec![partition], ..Default::default() }];
+    let whole = answer.to_bytes(13).expect("it encodes").to_vec();
+    let inner = b"\0\0\0\x05\0\0\0\0\0\0\0\x06";
+    let at =
+        whole.windows(inner.len()).position(|bytes| bytes == inner).expect("epoch 5, offset 6") + inner.len();
+    let with_tags = |count: u32, tags: &[u8]| {
+        let mut varint = Writer::new();
+        varint.put_unsigned_varint(count);
+        let varint = varint.finish().into_bytes().expect("no holes");
+        let input = [&whole[..at], &varint, tags, &whole[at + 1..]].concat();
+        FetchResponse::decode(input.into(), 13)
+    };
+    let empty = [0x63, 0].repeat(10_000);
+    assert_eq!(with_tags(10_000, &empty).as_ref(), Ok(&answer), "unknown tags are passed over");
+    let error = with_tags(10_001, &empty).unwrap_err();
+    assert_eq!(error.kind(), DecodeErrorKind::TooManyTags { count: 10_001, limit: 10_000 });
+    assert_eq!(error.field(), "responses[0].partitions[0].divergingEpoch");
+    // A tag that holds what looks like tags without end is one run of bytes.
+    let nest = [&[0x63, 100][..], &[0xff; 100]].concat();
+    assert_eq!(with_tags(1, &nest).as_ref(), Ok(&answer));
+    let error = with_tags(1, b"\x63\xff\xff\xff\xff\x07").unwrap_err();
+    assert!(matches!(error.kind(), DecodeErrorKind::Truncated { needed: 0x7fff_ffff, .. }), "{error}");
+}
+
+fn each_vector(wanted: impl Fn(&Value) -> bool, mut check: impl FnMut(&Entry, i16, Bytes)) {
+    let entries = all();
+    for line in FILES.into_iter().flat_map(lines).filter(wanted) {
+        let entry = find(&entries, text(&line, "message"));
+        check(entry, number(&line, "version"), bytes(text(&line, "hex")));
     }
+}
+
+fn places(length: usize) -> std::iter::StepBy<std::ops::Range<usize>> {
+    (0..length).step_by(length.div_ceil(EVERY_BYTE_MAX).max(1))
+}
+
+/// Decodes; what is held meanwhile goes with the input's length, not with what it claims.
+fn within_memory(entry: &Entry, version: i16, input: Bytes) {
+    let limit = HELD_MAX + HELD_PER_BYTE_MAX * input.len() as u64;
+    let held = allocation_counter::measure(|| {
+        let _ = (entry.decode)(input.clone(), version);
+    });
+    assert!(held.bytes_max <= limit, "{} {version}: {held:?} for {input:02x?}", entry.name);
 }
 
 #[test]
@@ -152,16 +255,4 @@ fn a_metadata_record_of_a_newer_kafka_is_named_in_the_error() {
     assert_eq!(decode(b"\x02\x02\x00"), MetadataRecordError::FrameVersion { version: 2 });
     assert_eq!(decode(b"\x01\x7f\x00"), MetadataRecordError::UnknownType { kind: 127 });
     assert_eq!(decode(b"\x01\x02\x09").to_string(), "TopicRecord has the versions 0..0, not 9",);
-}
-
-/// Enough randomness for tests, and the same each time.
-struct XorShift(u64);
-
-impl XorShift {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
 }

@@ -2,9 +2,13 @@
 
 mod data;
 mod derive;
+mod docs;
 mod frames;
+mod fuzz;
 mod golden;
 mod hostile;
 mod primitives;
+mod properties;
+mod random;
 mod registry;
 mod schema;
