@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use ottla_cluster::Entropy;
+use ottla_cluster::{Entropy, METADATA_FOLDER};
 use ottla_model::{NodeId, Uuid};
 use ottla_storage::{LogDir, LogDirError, MetaProperties};
 
@@ -67,6 +67,18 @@ pub enum IdentityError {
         wanted: String,
         /// Where that stands.
         place: &'static str,
+    },
+    /// There are partitions, and nothing that says which.
+    #[error(
+        "The directory {} holds partitions, but {} has no {METADATA_FOLDER}, which says what they are: is a disk not \
+         mounted, or does metadata.log.dir name another directory?",
+        partitions.display(), metadata.display()
+    )]
+    NoMetadata {
+        /// A directory with partitions.
+        partitions: PathBuf,
+        /// The directory of the metadata.
+        metadata: PathBuf,
     },
     /// The system gives no random bytes.
     #[error("The system gives no random bytes: {0}")]
@@ -160,6 +172,22 @@ impl Identity {
         }
         Ok(Self { cluster_id, node_id, directory_ids })
     }
+}
+
+/// Requires that the metadata is there where partitions are: a new, empty one would disown them all.
+pub(crate) fn require_metadata(metadata: &LogDir, directories: &[Arc<LogDir>]) -> Result<(), IdentityError> {
+    if metadata.holds_folder(METADATA_FOLDER)? {
+        return Ok(());
+    }
+    for directory in directories {
+        if directory.holds_partitions()? {
+            return Err(IdentityError::NoMetadata {
+                partitions: directory.path(),
+                metadata: metadata.path(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Why a directory without `meta.properties` cannot be used where another has one.

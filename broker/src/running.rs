@@ -332,6 +332,7 @@ fn start_controller(
     else {
         unreachable!("the metadata's directory is among the opened ones");
     };
+    identity::require_metadata(directory, directories)?;
     let (name, HostPort { host, port }) = config.controller_endpoint.clone();
     let embedded = EmbeddedConfig {
         identity: NodeIdentity { node_id: identity.node_id, directory_id: *directory_id },

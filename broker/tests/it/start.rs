@@ -7,7 +7,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use ottla_protocol::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
 use ottla_protocol::messages::describe_cluster::DescribeClusterRequest;
+use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponseTopic};
 use ottla_testkit::{Exit, TestBroker, TestProcess};
 
 use crate::BROKER;
@@ -238,6 +240,57 @@ fn a_directory_with_foreign_files_or_another_cluster_is_refused() {
         .argument(&data)
         .run();
     assert_refused(&other_node, &["The node's id is 1 in", "but 2 in the configuration"]);
+}
+
+#[test]
+fn partitions_without_the_metadata_that_knows_them_are_left_alone() {
+    let mut broker = TestBroker::start();
+    create_topic(&broker, "orders");
+    broker.restart();
+    let plan = broker.into_plan();
+    let (partition, metadata) = (plan.data().join("orders-0"), plan.data().join("__cluster_metadata-0"));
+    let elsewhere = plan.data().join("elsewhere");
+    fs::rename(&metadata, &elsewhere).unwrap();
+    let refused = plan.clone().try_start().map(|_| ()).unwrap_err().to_string();
+    assert!(
+        refused.contains("holds partitions, but") && refused.contains("__cluster_metadata-0"),
+        "{refused}"
+    );
+    assert!(partition.is_dir(), "the partition is where it was");
+    fs::rename(&elsewhere, &metadata).unwrap();
+    let broker = plan.start();
+    assert_eq!(topics(&broker), ["orders"]);
+}
+
+#[test]
+fn the_metadata_may_have_a_directory_of_its_own() {
+    let own = TestProcess::builder(BROKER);
+    let plan = TestBroker::builder().set("metadata.log.dir", own.data().join("metadata").to_str().unwrap());
+    let mut broker = plan.start();
+    create_topic(&broker, "orders");
+    assert!(own.data().join("metadata/__cluster_metadata-0").is_dir());
+    assert!(!broker.data().join("__cluster_metadata-0").exists());
+    broker.restart();
+    assert_eq!(topics(&broker), ["orders"]);
+    assert!(!own.data().join("metadata/orders-0").exists());
+}
+
+fn create_topic(broker: &TestBroker, name: &str) {
+    let topic = CreatableTopic {
+        name: name.into(),
+        num_partitions: 1,
+        replication_factor: 1,
+        ..CreatableTopic::default()
+    };
+    let request = CreateTopicsRequest { topics: vec![topic], timeout_ms: 30_000, validate_only: false };
+    let answer = broker.connect().call(&request, 7);
+    assert!(answer.topics.iter().all(|topic| topic.error_code.is_none()), "{answer:?}");
+}
+
+fn topics(broker: &TestBroker) -> Vec<String> {
+    let answer = broker.connect().call(&MetadataRequest { topics: None, ..MetadataRequest::default() }, 12);
+    let name = |topic: &MetadataResponseTopic| topic.name.as_ref().unwrap().to_string();
+    answer.topics.iter().map(name).collect()
 }
 
 #[test]

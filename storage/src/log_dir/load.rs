@@ -14,7 +14,7 @@ use crate::io::Directory;
 use crate::log::{Log, LogConfig, LogError};
 
 /// The log of the cluster's metadata, which its owner opens.
-const METADATA_FOLDER: &str = "__cluster_metadata-0";
+pub(super) const METADATA_FOLDER: &str = "__cluster_metadata-0";
 
 /// What a load found.
 #[derive(Debug)]

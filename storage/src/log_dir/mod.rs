@@ -28,7 +28,9 @@ use crate::io::Directory;
 use crate::io::posix::PosixDirectory;
 use crate::log::{Log, LogConfig, LogError};
 use crate::segment::Shared;
+use load::METADATA_FOLDER;
 use lock::{DirectoryLock, LOCK_FILE};
+use name::FolderName;
 use properties::CleanMarker;
 
 pub use failure::DirectoryFailure;
@@ -139,6 +141,25 @@ impl LogDir {
     pub fn is_empty(&self) -> Result<bool, LogDirError> {
         let entries = self.directory.list().map_err(|source| self.error("list", "", source))?;
         Ok(entries.iter().all(|entry| entry.name == LOCK_FILE || entry.name == "lost+found"))
+    }
+
+    /// Whether there is a folder of this name.
+    ///
+    /// # Errors
+    /// Of the disk.
+    pub fn holds_folder(&self, name: &str) -> Result<bool, LogDirError> {
+        let entries = self.directory.list().map_err(|source| self.error("list", "", source))?;
+        Ok(entries.iter().any(|entry| entry.is_folder && entry.name == name))
+    }
+
+    /// Whether there is a folder of any partition, that of the cluster's metadata aside.
+    ///
+    /// # Errors
+    /// Of the disk.
+    pub fn holds_partitions(&self) -> Result<bool, LogDirError> {
+        let entries = self.directory.list().map_err(|source| self.error("list", "", source))?;
+        let is_log = |name: &str| name != METADATA_FOLDER && matches!(FolderName::parse(name), FolderName::Log(_));
+        Ok(entries.iter().any(|entry| entry.is_folder && is_log(&entry.name)))
     }
 
     /// What `meta.properties` says, or none where there is no such file.
