@@ -1,7 +1,7 @@
 //! The running broker as its threads share it: who it is, what it stores, whom it asks. Opens nothing by itself save
 //! what it is handed, and knows neither sockets nor command lines (`run.rs`).
 //!
-//! Life: [`Broker::open`] (loads the logs, applies the first image) → one [`Reactor`](crate::Reactor) a reactor thread,
+//! Life: [`Broker::open`] (loads the logs, applies the first image) → one service (`dispatch.rs`) a reactor thread,
 //! and [`Broker::apply`] for each further image → [`Broker::close`].
 //!
 //! Lock order: a log's own lock, then a partition's positions; queues and ready lists are locked with neither held.

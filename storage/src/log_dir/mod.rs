@@ -158,7 +158,8 @@ impl LogDir {
     /// Of the disk.
     pub fn holds_partitions(&self) -> Result<bool, LogDirError> {
         let entries = self.directory.list().map_err(|source| self.error("list", "", source))?;
-        let is_log = |name: &str| name != METADATA_FOLDER && matches!(FolderName::parse(name), FolderName::Log(_));
+        let is_log =
+            |name: &str| name != METADATA_FOLDER && matches!(FolderName::parse(name), FolderName::Log(_));
         Ok(entries.iter().any(|entry| entry.is_folder && is_log(&entry.name)))
     }
 
