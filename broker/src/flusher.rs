@@ -139,14 +139,18 @@ impl Flusher {
             if pending.stopping {
                 return;
             }
-            for partition in pending.dirty {
-                self.dirty.insert(partition.key(), partition);
-            }
-            for (partition, end) in pending.requested.into_values() {
-                self.flush(&partition, end);
-            }
-            self.look_at_time(Instant::now());
+            self.work_off(pending, Instant::now());
         }
+    }
+
+    fn work_off(&mut self, pending: Pending, now: Instant) {
+        for partition in pending.dirty {
+            self.dirty.insert(partition.key(), partition);
+        }
+        for (partition, end) in pending.requested.into_values() {
+            self.flush(&partition, end);
+        }
+        self.look_at_time(now);
     }
 
     fn look_at_time(&mut self, now: Instant) {
@@ -256,5 +260,166 @@ impl Flusher {
         for partition in (self.partitions)() {
             partition.waiters().moved(partition.key());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ottla_model::batch::{BatchBuilder, BatchRules, NewRecord};
+    use ottla_model::compression::Compression;
+    use ottla_model::{LeaderEpoch, ManualClock, NodeId, Uuid};
+    use ottla_storage::LogConfig;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::partition::append::Acks;
+    use crate::partition::settings::PartitionSettings;
+    use crate::partition::waiters::ReadyLists;
+    use crate::partition::{Leadership, PartitionParts};
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    /// One partition in a directory of its own, with a flusher that a test drives by hand.
+    struct World {
+        partition: Arc<Partition>,
+        flusher: Flusher,
+        clock: Arc<ManualClock>,
+        begin: Instant,
+        folder: TempDir,
+    }
+
+    impl World {
+        fn new(config: LogConfig) -> Self {
+            let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
+            let directory = Arc::new(LogDir::open(folder.path()).expect("an empty folder opens"));
+            directory.load(1, 0, &|_| LogConfig::default()).expect("an empty folder loads");
+            let name = TopicPartition { topic: "t".into(), partition: 0.into() };
+            let log =
+                directory.create_log(&name, Uuid::ONE, config.clone(), 0).expect("there is room for a log");
+            let queue = Arc::new(FlushQueue::default());
+            let flush_interval = u64::try_from(config.flush_ms).ok().map(Duration::from_millis);
+            let settings = PartitionSettings {
+                flush_interval: flush_interval.filter(|interval| *interval < MINUTE),
+                log: config,
+                rules: BatchRules::default(),
+                min_insync_replicas: 1,
+            };
+            let parts = PartitionParts {
+                name,
+                topic_id: Uuid::ONE,
+                log,
+                directory: Arc::clone(&directory),
+                flush: Arc::clone(&queue),
+                settings: Arc::new(settings),
+                high_watermark: Offset::ZERO,
+                ready: ReadyLists::new(1),
+            };
+            let leadership = Leadership {
+                leader: NodeId::new(1),
+                epoch: LeaderEpoch::new(0),
+                replicas: 1,
+                in_sync: 1,
+                here: true,
+            };
+            let partition = Partition::new(parts, leadership);
+            let clock = Arc::new(ManualClock::new(0));
+            let pace = FlusherPace { recovery_point_every: MINUTE, high_watermark_every: 5 * SECOND };
+            let all = Arc::clone(&partition);
+            let partitions = Box::new(move || vec![Arc::clone(&all)]);
+            let as_clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
+            let flusher = Flusher::new(queue, directory, as_clock, pace, partitions);
+            Self { partition, flusher, clock, begin: Instant::now(), folder }
+        }
+
+        fn append(&self) -> Offset {
+            let mut builder = BatchBuilder::new(Compression::NONE);
+            let record = NewRecord { timestamp_ms: 0, key: None, value: Some(b"x"), headers: &[] };
+            builder.append(&record).expect("one record fits");
+            let batch = builder.finish().expect("one record fits");
+            let info = self.partition.append(batch, Acks::InSync, self.clock.now_ms());
+            info.expect("the log takes a batch").last_offset
+        }
+
+        /// What the flusher's thread does when it wakes at this time.
+        fn wake_at(&mut self, since_begin: Duration) {
+            self.clock
+                .advance_ms(i64::try_from(since_begin.as_millis()).expect("short") - self.clock.now_ms());
+            let now = self.begin + since_begin;
+            let pending = self.flusher.queue.take(Some(self.begin));
+            self.flusher.work_off(pending, now);
+        }
+
+        fn recovery_point(&self) -> i64 {
+            self.partition.log().positions().recovery_point.get()
+        }
+
+        fn file(&self, name: &str) -> Option<String> {
+            std::fs::read_to_string(self.folder.path().join(name)).ok()
+        }
+    }
+
+    #[test]
+    fn a_topic_that_flushes_each_message_shows_and_acknowledges_it_after_the_flush_only() {
+        let mut world = World::new(LogConfig { flush_messages: 1, ..LogConfig::default() });
+        let (first, second) = (world.append(), world.append());
+        assert_eq!(world.partition.positions().log_end, second.next());
+        assert_eq!(world.partition.positions().high_watermark, Offset::ZERO);
+        assert!(!world.partition.is_acknowledged(first));
+        world.wake_at(Duration::ZERO);
+        assert_eq!(world.partition.positions().high_watermark, second.next(), "one flush for both");
+        assert!(world.partition.is_acknowledged(first) && world.partition.is_acknowledged(second));
+        assert_eq!(world.recovery_point(), 2);
+    }
+
+    #[test]
+    fn without_such_a_topic_nobody_waits_and_a_minute_later_all_is_durable() {
+        let mut world = World::new(LogConfig::default());
+        let last = world.append();
+        assert!(world.partition.is_acknowledged(last));
+        world.wake_at(Duration::ZERO);
+        assert_eq!(world.recovery_point(), 0);
+        world.wake_at(MINUTE);
+        assert_eq!(world.recovery_point(), 1);
+        let written = world.file("recovery-point-offset-checkpoint");
+        assert_eq!(written.as_deref(), Some("0\n1\nt 0 1\n"));
+        // Clean: what comes next puts the partition on the list again.
+        world.append();
+        world.wake_at(MINUTE + SECOND);
+        world.wake_at(2 * MINUTE + SECOND);
+        assert_eq!(world.recovery_point(), 2);
+    }
+
+    #[test]
+    fn records_older_than_the_topic_allows_are_flushed() {
+        let mut world = World::new(LogConfig { flush_ms: 200, ..LogConfig::default() });
+        world.append();
+        world.wake_at(Duration::ZERO);
+        assert_eq!(world.recovery_point(), 0);
+        world.wake_at(Duration::from_millis(400));
+        assert_eq!(world.recovery_point(), 1);
+    }
+
+    #[test]
+    fn high_watermarks_are_written_every_few_seconds_and_only_when_they_moved() {
+        let mut world = World::new(LogConfig::default());
+        world.append();
+        world.wake_at(Duration::ZERO);
+        assert_eq!(world.file("replication-offset-checkpoint"), None);
+        world.wake_at(5 * SECOND);
+        assert_eq!(world.file("replication-offset-checkpoint").as_deref(), Some("0\n1\nt 0 1\n"));
+        std::fs::remove_file(world.folder.path().join("replication-offset-checkpoint")).expect("it is there");
+        world.wake_at(11 * SECOND);
+        assert_eq!(world.file("replication-offset-checkpoint"), None, "nothing has moved");
+        world.append();
+        world.wake_at(17 * SECOND);
+        assert_eq!(world.file("replication-offset-checkpoint").as_deref(), Some("0\n1\nt 0 2\n"));
+    }
+
+    #[test]
+    fn a_stopped_flusher_ends() {
+        let world = World::new(LogConfig::default());
+        world.flusher.queue.stop();
+        world.flusher.run();
     }
 }
