@@ -69,6 +69,34 @@ impl Connection {
         correlation_id
     }
 
+    /// Sends a request to a broker that may be gone, and returns its number; none if it is.
+    #[must_use]
+    pub fn try_send<R: Request>(&mut self, request: &R, version: i16) -> Option<i32> {
+        let correlation_id = self.next_correlation_id;
+        self.next_correlation_id += 1;
+        let frame = frame(request, version, correlation_id);
+        let length = i32::try_from(frame.len()).expect("a test's frame is shorter than 2 GiB");
+        let sent = self.try_send_bytes(&[&length.to_be_bytes()[..], &frame].concat());
+        sent.ok().map(|()| correlation_id)
+    }
+
+    /// Receives the answer to the request of this number, which must be the next one, from a broker that may be gone;
+    /// none if it is.
+    #[must_use]
+    pub fn try_receive<R: Request>(&mut self, version: i16, correlation_id: i32) -> Option<R::Response> {
+        let mut length = [0; 4];
+        self.stream.read_exact(&mut length).ok()?;
+        let mut frame =
+            vec![0; usize::try_from(u32::from_be_bytes(length)).expect("a length fits the memory")];
+        self.stream.read_exact(&mut frame).ok()?;
+        let frame = Bytes::from(frame);
+        let found = response_correlation_id(&frame).expect("a frame begins with the number of its request");
+        assert_eq!(found, correlation_id, "answers come in the order of the requests");
+        Some(
+            decode_response::<R>(frame, version).unwrap_or_else(|error| panic!("{} answer: {error}", R::API)),
+        )
+    }
+
     /// Receives the next frame, without its length.
     #[must_use]
     pub fn receive_frame(&mut self) -> Bytes {

@@ -27,6 +27,9 @@ fn the_list_of_apis_is_what_is_advertised() {
     if std::env::var_os("OTTLA_RENDER").is_some() {
         fs::write(README, rendered).unwrap();
     } else {
-        assert!(document == rendered, "README.md is stale: OTTLA_RENDER=1 cargo test -p ottla-broker api_docs");
+        assert!(
+            document == rendered,
+            "README.md is stale: OTTLA_RENDER=1 cargo test -p ottla-broker api_docs"
+        );
     }
 }

@@ -11,6 +11,7 @@ mod describe_configs;
 mod fetch;
 mod hostile;
 mod idempotence;
+mod kill;
 mod list_offsets;
 mod metadata;
 mod produce;
