@@ -5,11 +5,15 @@
 //! Lock order: a [`LogDir`]'s list of logs is never held while a log is used. Within a log: `disk_log/mod.rs`.
 
 mod checkpoint;
+#[cfg(feature = "test-util")]
+pub mod conformance;
 mod disk_log;
 mod epoch_cache;
 pub mod io;
 mod log;
 mod log_dir;
+#[cfg(feature = "test-util")]
+mod memory_log;
 mod pool;
 mod producer_state;
 mod segment;
@@ -24,3 +28,5 @@ pub use log_dir::{
     DirectoryFailure, LoadReport, LoadedLog, LogDir, LogDirError, MetaProperties, OPEN_FILES_MAX,
     TopicPartition,
 };
+#[cfg(feature = "test-util")]
+pub use memory_log::MemoryLog;

@@ -1,4 +1,5 @@
-//! Appending and reading: offsets, bounds, rolls, index entries, idempotence, truncation.
+//! What the files of a log on disk look like while it is written: rolls, index entries, preallocation, truncation. What
+//! every log does is checked in `contract.rs`.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,27 +18,6 @@ fn small(segment_bytes: u32) -> LogConfig {
 
 fn logs(test: &TestLog) -> Vec<i64> {
     test.names().iter().filter_map(|name| name.strip_suffix(".log")?.parse().ok()).collect()
-}
-
-#[test]
-fn offsets_follow_each_other_and_the_positions_move_with_them() {
-    let test = TestLog::new(LogConfig::default());
-    let first = test.log.append_as_leader(batch(NOW_MS, 3, 10), EPOCH, NOW_MS).unwrap();
-    assert_eq!((first.base_offset, first.last_offset), (Offset::new(0), Offset::new(2)));
-    assert_eq!((first.log_append_time_ms, first.duplicate, first.rolled_at), (None, false, None));
-    let second = test.log.append_as_leader(batch(NOW_MS, 1, 10), EPOCH, NOW_MS).unwrap();
-    assert_eq!(second.base_offset, Offset::new(3));
-    let positions = test.log.positions();
-    assert_eq!(positions.log_end, second.log_end);
-    assert_eq!(positions.log_end.offset, Offset::new(4));
-    assert_eq!(positions.log_end.position, test.log.size_bytes());
-    assert_eq!(positions.recovery_point, Offset::ZERO);
-    assert_eq!(spans(&test.log), [(0, 2), (3, 3)]);
-    let epochs: Vec<_> = batches(&test.log, 0, ReadEnd::LogEnd, 1000)
-        .iter()
-        .map(|batch| batch.header().leader_epoch())
-        .collect();
-    assert_eq!(epochs, [EPOCH, EPOCH]);
 }
 
 #[test]
@@ -161,28 +141,6 @@ fn a_full_index_ends_its_segment() {
 }
 
 #[test]
-fn a_producers_retry_is_answered_with_the_first_append_and_written_once() {
-    let test = TestLog::new(LogConfig::default());
-    for number in 0..6 {
-        assert_eq!(test.append(batch_of(9, 0, number * 2, 2)), i64::from(number) * 2);
-    }
-    let size = test.log.size_bytes();
-    let retry = test.log.append_as_leader(batch_of(9, 0, 4, 2), EPOCH, NOW_MS + 50).unwrap();
-    assert!(retry.duplicate);
-    assert_eq!((retry.base_offset, retry.last_offset), (Offset::new(4), Offset::new(5)));
-    assert_eq!(retry.log_append_time_ms, Some(NOW_MS));
-    assert_eq!((test.end(), test.log.size_bytes()), (12, size));
-    let refused = test.log.append_as_leader(batch_of(9, 0, 0, 2), EPOCH, NOW_MS).unwrap_err();
-    assert!(matches!(refused, LogError::SequenceOutOfOrder { sequence: 0, expected: 12, .. }));
-    let refused = test.log.append_as_leader(batch_of(9, 1, 5, 2), EPOCH, NOW_MS).unwrap_err();
-    assert!(matches!(refused, LogError::SequenceOutOfOrder { sequence: 5, expected: 0, .. }));
-    assert_eq!(test.append(batch_of(9, 1, 0, 1)), 12);
-    let refused = test.log.append_as_leader(batch_of(9, 0, 12, 2), EPOCH, NOW_MS).unwrap_err();
-    assert!(matches!(refused, LogError::ProducerEpochFenced { .. }));
-    assert_eq!(test.log.expire_producers(NOW_MS + 24 * 3_600_000), 1);
-}
-
-#[test]
 fn the_time_of_a_record_finds_it_across_segments_and_disorder() {
     let test = TestLog::new(small(400));
     let times = [50, 10, 70, 70, 20, 90, 5, 80, 100, 100, 30];
@@ -244,18 +202,6 @@ fn a_log_that_starts_anew_begins_empty_at_its_offset() {
 }
 
 #[test]
-fn a_closed_log_takes_no_more_and_is_still_read() {
-    let test = TestLog::new(LogConfig::default());
-    test.append(batch(NOW_MS, 2, 10));
-    test.log.close(NOW_MS).unwrap();
-    test.log.close(NOW_MS).unwrap();
-    let error = test.log.append_as_leader(batch(NOW_MS, 1, 10), EPOCH, NOW_MS).unwrap_err();
-    assert!(matches!(error, LogError::Closed));
-    assert_eq!(spans(&test.log), [(0, 1)]);
-    assert_eq!(test.log.positions().recovery_point, Offset::new(2));
-}
-
-#[test]
 fn a_preallocated_file_has_its_size_at_once_and_loses_it_at_the_end() {
     let mut test = TestLog::new(LogConfig { preallocate: true, ..small(4096) });
     let name = "00000000000000000000.log";
@@ -269,27 +215,6 @@ fn a_preallocated_file_has_its_size_at_once_and_loses_it_at_the_end() {
     test = test.stopped();
     assert_eq!(content(&test.file(name)).len() as u64, size);
     assert_eq!(spans(&test.log), [(0, 1), (2, 3)]);
-}
-
-#[test]
-fn flushing_moves_the_recovery_point_and_settings_say_when_it_is_due() {
-    let config = LogConfig { flush_messages: 3, flush_ms: 1000, ..small(500) };
-    let test = TestLog::new(config);
-    let append = || test.log.append_as_leader(batch(NOW_MS, 1, 100), EPOCH, NOW_MS).unwrap();
-    assert!(!test.log.flush_due(NOW_MS + 5000), "nothing to flush");
-    assert!(!append().flush_due);
-    assert!(!append().flush_due);
-    assert!(append().flush_due);
-    assert!(!test.log.flush_due(NOW_MS + 999));
-    assert!(test.log.flush_due(NOW_MS + 1000));
-    assert_eq!(test.log.flush_up_to(Offset::new(2), NOW_MS + 1000).unwrap(), Offset::new(2));
-    assert!(!test.log.flush_due(NOW_MS + 1999));
-    assert_eq!(test.log.flush_up_to(Offset::new(100), NOW_MS).unwrap(), Offset::new(3));
-    assert_eq!(test.log.flush_up_to(Offset::new(1), NOW_MS).unwrap(), Offset::new(3));
-    for _ in 0..20 {
-        append();
-    }
-    assert_eq!(test.log.flush_up_to(Offset::MAX, NOW_MS).unwrap(), Offset::new(23));
 }
 
 #[test]

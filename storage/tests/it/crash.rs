@@ -1,5 +1,6 @@
 //! Logs on the simulated disk: whatever call the power goes at, what was flushed is there, nothing is there twice, and
-//! the log goes on. Every run has a number that it is made from; a failing one prints it.
+//! the log goes on. Every run has a number that it is made from; a failing one prints it. `OTTLA_CRASH_RUNS=N` in the
+//! environment makes N times as many runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -306,7 +307,8 @@ fn run(seed: u64, fault: Option<(u64, Fault)>) -> u64 {
 
 /// Runs one life for each seed, with the fault at a call that the seed chooses among those of the undisturbed life.
 fn run_all(seeds: std::ops::Range<u64>, fault: impl Fn(&mut Dice) -> Fault) {
-    for seed in seeds {
+    let times = std::env::var("OTTLA_CRASH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    for seed in seeds.start..seeds.start + (seeds.end - seeds.start) * times {
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let calls = run(seed, None);
             let mut dice = Dice(seed ^ 0xabcd);
@@ -326,7 +328,7 @@ fn after_a_loss_of_power_at_any_call_all_that_was_flushed_is_there_and_nothing_t
 
 #[test]
 fn a_call_that_fails_loses_nothing_that_was_acknowledged() {
-    run_all(10_000..10_250, |dice| match dice.below(3) {
+    run_all(1_000_000..1_000_250, |dice| match dice.below(3) {
         0 => Fault::Error(errno::EIO),
         1 => Fault::Error(errno::ENOSPC),
         _ => Fault::ShortWrite { bytes: usize::try_from(dice.below(100)).unwrap(), errno: errno::ENOSPC },
@@ -335,5 +337,5 @@ fn a_call_that_fails_loses_nothing_that_was_acknowledged() {
 
 #[test]
 fn a_sync_that_lied_leaves_a_log_that_is_whole_if_shorter() {
-    run_all(20_000..20_100, |_| Fault::LieAboutSync);
+    run_all(2_000_000..2_000_100, |_| Fault::LieAboutSync);
 }

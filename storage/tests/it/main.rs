@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod append;
+mod contract;
 mod crash;
 mod directory;
 mod kafka_logs;

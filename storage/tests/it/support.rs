@@ -2,21 +2,17 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use ottla_model::batch::{BatchBuilder, CheckedBatch, NewRecord, RecordBatch};
 use ottla_model::compression::Compression;
 use ottla_model::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
+use ottla_storage::conformance;
+pub(crate) use ottla_storage::conformance::{NOW_MS, slice_bytes as bytes_of};
 use ottla_storage::io::posix::PosixDirectory;
-use ottla_storage::{
-    DiskLog, Log, LogConfig, LogOpening, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice, Recovery,
-    SliceSource,
-};
+use ottla_storage::{DiskLog, Log, LogConfig, LogOpening, ReadEnd, ReadMode, ReadRequest, Recovery};
 
-pub(crate) const NOW_MS: i64 = 1_700_000_100_000;
 pub(crate) const EPOCH: LeaderEpoch = LeaderEpoch::new(3);
 
 /// A log in a folder of its own.
@@ -130,38 +126,9 @@ pub(crate) fn request(from: i64) -> ReadRequest {
     }
 }
 
-pub(crate) fn bytes_of(slice: &ReadSlice) -> Bytes {
-    match &slice.source {
-        SliceSource::Memory(bytes) => {
-            let start = usize::try_from(slice.position).unwrap();
-            bytes.slice(start..start + usize::try_from(slice.length).unwrap())
-        }
-        SliceSource::File(file) => {
-            let mut bytes = vec![0; usize::try_from(slice.length).unwrap()];
-            file.read_exact_at(&mut bytes, slice.position).unwrap();
-            Bytes::from(bytes)
-        }
-    }
-}
-
 /// Every whole batch from an offset up to a bound, as a fetching client would gather them.
 pub(crate) fn batches(log: &dyn Log, from: i64, end: ReadEnd, max_bytes: u64) -> Vec<RecordBatch> {
-    let mut found = Vec::new();
-    let mut next = from;
-    loop {
-        let outcome = log.read(&ReadRequest { max_bytes, end, ..request(next) }).unwrap();
-        let ReadOutcome::Found(slice) = outcome else { return found };
-        let mut bytes = bytes_of(&slice);
-        let before = next;
-        while let Ok(Some(batch)) = RecordBatch::split_first(&mut bytes) {
-            batch.verify_crc().unwrap();
-            if batch.header().next_offset().get() > next {
-                next = batch.header().next_offset().get();
-                found.push(batch);
-            }
-        }
-        assert!(next > before, "a read gives at least one batch with something new");
-    }
+    conformance::batches(log, Offset::new(from), end, max_bytes)
 }
 
 /// Base and last offset of every batch.
