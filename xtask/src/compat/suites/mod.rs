@@ -1,5 +1,6 @@
 //! The suites: each a list of steps that runs unchanged against Ottla and against Apache Kafka.
 
+mod batches;
 mod dump_log;
 mod java_tools;
 mod kcat;
@@ -23,6 +24,13 @@ pub(crate) struct Suite {
 }
 
 pub(crate) const SUITES: &[Suite] = &[
+    Suite {
+        name: "batches",
+        about: "record batches built by us are read by Kafka's classes, and the reverse",
+        needs: &[Peer::Java],
+        needs_both: false,
+        run: batches::run,
+    },
     Suite {
         name: "kcat",
         about: "kcat lists, produces with every codec, reads by offset, time and from the tail",
