@@ -20,6 +20,9 @@ const CLUSTER_ID: &str = "MkU3OEVBNTcwNTJENDM2Qg";
 /// Java's exit code after SIGTERM.
 const JAVA_TERMINATED: i32 = 143;
 
+/// Nothing that the steps wrote may be old enough to go: their timestamps are fixed.
+const ALWAYS: &[(&str, &str)] = &[("log.retention.ms", "-1")];
+
 /// Where a broker's outputs are kept, in its folder.
 const OUTPUTS: [&str; 2] = ["stdout", "stderr"];
 
@@ -66,8 +69,11 @@ impl Node {
     /// A broker of its own folder and port, with the given broker properties. Nothing is started yet.
     pub(crate) fn new(kind: Kind, folder: &Path, properties: &[(&str, &str)]) -> Result<Self> {
         std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        let properties =
-            properties.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let properties = ALWAYS
+            .iter()
+            .chain(properties)
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
         Ok(Self {
             kind,
             folder: folder.to_path_buf(),

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::compat::node::{Kind, Node};
-use crate::compat::session::{Session, files_below};
+use crate::compat::session::{Session, files_below, report};
 use crate::process::{self, Finished};
 
 const DUMP: &str = "org.apache.kafka.tools.DumpLogSegments";
+const PRODUCER: &str = "org.apache.kafka.tools.ConsoleProducer";
 const METADATA_LOG: &str = "__cluster_metadata-0";
 
 /// Topic, records, bytes of a value, settings of the producer and of the topic.
@@ -31,6 +32,10 @@ const LOADS: &[(&str, u64, u64, &[&str])] = &[
     ("load-dense-index", 2_000, 100, &["topic.index.interval.bytes=1000", "batch.size=2000"]),
 ];
 const RAW_TOPICS: &[&str] = &["raw-plain", "raw-rolled", "raw-stamped"];
+
+/// Codecs that Kafka's own producer writes with: its snappy has a frame of its own, librdkafka's has none.
+const JAVA_CODECS: &[&str] = &["gzip", "snappy", "lz4", "zstd"];
+const JAVA_LINES: u64 = 200;
 
 /// Files beside the logs that Kafka keeps in a log directory; DumpLogSegments reads none of them.
 const OTHER_FILES: &[&str] = &[
@@ -55,6 +60,9 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<()> {
         command.args([&node.address(), *topic, &count.to_string(), &size.to_string()]).args(*settings);
         session.expect_success(&mut command)?;
     }
+    for codec in JAVA_CODECS {
+        java_load(session, &node, codec)?;
+    }
     let mut raw = session.peers.python("raw_produce.py");
     let answers = session.expect_success(raw.arg(node.address()).arg(&session.folder))?;
     session.answer("answers to batches built by hand", &answers);
@@ -73,6 +81,25 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<()> {
         stored_as_sent(session, topic, &sent, &logs_in(&folder)?)?;
         session.answer(format!("files of {topic}"), &listing(&folder, *topic == "raw-stamped")?);
     }
+    Ok(())
+}
+
+fn java_topic(codec: &str) -> String {
+    format!("java-{codec}")
+}
+
+/// Writes lines with Kafka's console producer and reads them with librdkafka.
+fn java_load(session: &mut Session<'_>, node: &Node, codec: &str) -> Result<()> {
+    let topic = java_topic(codec);
+    session.create_topic(node, &topic, 1, &[])?;
+    let lines: Vec<String> = (0..JAVA_LINES).map(|n| format!("line {n} {}\n", "again ".repeat(9))).collect();
+    let arguments = ["--bootstrap-server", &node.address(), "--topic", &topic, "--compression-codec", codec];
+    let written = session.java(PRODUCER, &arguments, &lines.concat())?;
+    session.answer(format!("console producer with {codec}"), &report(&written));
+    let mut read = session.peers.python("read_all.py");
+    let read = session.expect_success(read.args([node.address().as_str(), &topic]))?;
+    session.records += read.lines().count() as u64;
+    session.answer(format!("what confluent-kafka reads of {topic}"), &read);
     Ok(())
 }
 
@@ -128,11 +155,13 @@ fn dump_everything(session: &mut Session<'_>, node: &Node, files: &Files) -> Res
         );
     }
     let contents = contents(&logs.stdout);
-    for (topic, count, _, _) in LOADS {
+    let of_java = JAVA_CODECS.iter().map(|codec| (java_topic(codec), JAVA_LINES));
+    let loads = LOADS.iter().map(|(topic, count, _, _)| ((*topic).to_owned(), *count)).chain(of_java);
+    for (topic, count) in loads {
         let (records, codecs) = contents.get(&format!("{topic}-0")).cloned().unwrap_or_default();
         session.claim(
             format!("the dump shows the {count} records of {topic}, and it does {records}"),
-            records == *count,
+            records == count,
         );
         session.records += records;
         session.answer(format!("codecs in {topic}"), &format!("{codecs:?}"));
