@@ -19,6 +19,7 @@ mod requests;
 mod start;
 mod stop;
 mod topics;
+mod twin;
 
 /// The binary under test.
 const BROKER: &str = env!("CARGO_BIN_EXE_ottla-broker");
