@@ -11,7 +11,7 @@ use crate::workspace::{Workspace, cargo};
 /// A command, the argument with which it does nothing but answer, and the Debian package that brings it.
 const COMMANDS: &[(&str, &[&str], &str)] = &[
     ("kcat", &["-V"], "kcat"),
-    ("java", &["-version"], "openjdk-17-jre-headless"),
+    ("javac", &["-version"], "openjdk-17-jdk-headless"),
     ("mvn", &["--version"], "maven"),
     ("python3", &["-m", "ensurepip", "--version"], "python3-venv"),
 ];
@@ -47,7 +47,7 @@ pub(crate) fn debian_packages() -> Result<()> {
         .map(|(_, _, package)| *package)
         .collect();
     if missing.is_empty() {
-        println!("kcat, java, mvn and python3 with venv are there");
+        println!("kcat, javac, mvn and python3 with venv are there");
         return Ok(());
     }
     let command = format!("apt-get install -y --no-install-recommends {}", missing.join(" "));

@@ -93,8 +93,9 @@ impl Peers {
     }
 
     fn fetch_jars(&self) -> Result<()> {
-        if !answers("java", "-version") {
-            bail!("java is missing (Debian: apt-get install openjdk-17-jre-headless)");
+        // The compiler too: steps in Java are run from their source.
+        if !answers("javac", "-version") {
+            bail!("a JDK is missing (Debian: apt-get install openjdk-17-jdk-headless)");
         }
         let pom = self.steps.join("java/pom.xml");
         once_for(&pom, &self.libs(), || {
