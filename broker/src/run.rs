@@ -14,7 +14,8 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::{self, Arguments};
 use crate::config::{self, BrokerConfig, Origin};
-use crate::running::{Fault, RunningBroker};
+use crate::metadata_thread::Fault;
+use crate::running::RunningBroker;
 use crate::threads;
 
 /// What a process ends with that was killed by a signal, less the signal's number.

@@ -5,30 +5,26 @@
 //! controller's its own; here is the one that takes over each new metadata image.
 
 use std::net::SocketAddr;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use compact_str::CompactString;
 use ottla_cluster::controller::ControllerSettings;
 use ottla_cluster::{
     ControllerLink, ControllerRequest, ControllerResponse, Embedded, EmbeddedConfig, EmbeddedController,
-    EmbeddedError, Endpoint, FeatureRange, FeedError, FeedEvent, LinkError, MetadataFeed, MetadataImage,
-    NodeIdentity, features,
+    EmbeddedError, Endpoint, FeatureRange, FeedError, LinkError, MetadataFeed, NodeIdentity, features,
 };
-use ottla_model::{Clock, ErrorCode, NodeId, Offset, SystemClock};
+use ottla_model::{Clock, ErrorCode, NodeId, SystemClock};
 use ottla_network::{BlockingPool, Server, ServerConfig, ServerHandle};
 use ottla_protocol::messages::broker_registration::{self, BrokerRegistrationRequest};
 use ottla_storage::{LogDir, LogDirError};
-use tokio::sync::oneshot;
 
 use crate::config::{BrokerConfig, HostPort, TopicTable};
 use crate::context::{Broker, BrokerParts, OpenError};
 use crate::dispatch::Service;
 use crate::identity::{self, Identity, IdentityError};
+use crate::metadata_thread::{Fault, ImageThread, apply_until, first_image};
 use crate::threads::{self, DescriptorShares};
 
 /// How long connections may take to finish what is in flight once the broker stops; what is left then is cut off.
@@ -111,17 +107,6 @@ pub enum StartError {
     System(#[from] std::io::Error),
 }
 
-/// Why a running broker can no longer go on.
-#[derive(Debug, thiserror::Error)]
-pub enum Fault {
-    /// No more metadata comes.
-    #[error(transparent)]
-    Feed(#[from] FeedError),
-    /// A newer image could not be taken over.
-    #[error("the thread that takes over metadata panicked")]
-    Panicked,
-}
-
 /// Why a broker did not end in good order. A restart recovers.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
@@ -158,21 +143,16 @@ impl RunningBroker {
         let Embedded { controller, link, mut feed } =
             start_controller(&config, &identity, &directories, &clock)?;
         let image = runtime.block_on(first_image(&mut *feed))?;
-        let pool = BlockingPool::new(
-            "ottla-blocking",
-            config.network.blocking_threads,
-            config.network.blocking_threads.saturating_mul(BLOCKING_JOBS_PER_THREAD),
-        );
+        let pool = blocking_pool(config.network.blocking_threads);
         // A directory for the metadata alone takes no partitions.
         let partition_dirs = directories.get(..config.log_dirs.len()).unwrap_or(&directories);
-        let ids = identity.directory_ids.iter().copied().map(Some);
-        let log_dirs = partition_dirs.iter().cloned().zip(ids).collect();
         let previous_epoch = previous_broker_epoch(partition_dirs);
+        let ids = identity.directory_ids.iter().copied().map(Some);
         let parts = BrokerParts {
             config: Arc::clone(&config),
             cluster_id: identity.cluster_id.clone(),
             node_id: identity.node_id,
-            log_dirs,
+            log_dirs: partition_dirs.iter().cloned().zip(ids).collect(),
             controller: Arc::clone(&link),
             pool: pool.clone(),
             clock,
@@ -182,26 +162,18 @@ impl RunningBroker {
         let registration = registration(&config, &identity, &listeners, previous_epoch)
             .map_err(StartError::from)
             .and_then(|registration| runtime.block_on(register(&broker, &*link, &mut *feed, registration)));
-        match registration.and_then(|()| serve(server, &broker, &pool, feed, on_fault)) {
-            Ok((server, images)) => Ok(Self {
-                listeners,
-                identity,
-                config,
-                server,
-                broker,
-                controller,
-                images,
-                pool,
-                directories,
-            }),
+        let served = registration.and_then(|()| serve(server, &broker, &pool, feed, on_fault));
+        let (server, images) = match served {
+            Ok(served) => served,
             Err(error) => {
                 // The logs are open, so they are closed in good order; of several errors the first one counts.
                 pool.shut_down();
                 drop(controller.shutdown());
                 drop(broker.close());
-                Err(error)
+                return Err(error);
             }
-        }
+        };
+        Ok(Self { listeners, identity, config, server, broker, controller, images, pool, directories })
     }
 
     /// The open listeners, in the order of the configuration.
@@ -301,6 +273,10 @@ fn open_listeners(config: &BrokerConfig, server: &Server) -> Vec<OpenListener> {
     opened.collect()
 }
 
+fn blocking_pool(threads: usize) -> BlockingPool {
+    BlockingPool::new("ottla-blocking", threads, threads.saturating_mul(BLOCKING_JOBS_PER_THREAD))
+}
+
 /// Makes and locks every directory, that of the metadata among them.
 fn open_directories(
     config: &BrokerConfig,
@@ -385,18 +361,6 @@ fn registration(
     })
 }
 
-/// The image that the metadata log holds as it is opened.
-async fn first_image(feed: &mut dyn MetadataFeed) -> Result<Arc<MetadataImage>, FeedError> {
-    let mut image = Arc::new(MetadataImage::empty());
-    loop {
-        match feed.next().await? {
-            FeedEvent::Image(newer) => image = newer,
-            FeedEvent::CaughtUp { .. } => return Ok(image),
-            FeedEvent::Leader { .. } => {}
-        }
-    }
-}
-
 /// Registers the broker, and returns once its own metadata knows it.
 async fn register(
     broker: &Broker,
@@ -426,76 +390,4 @@ fn serve(
     let server = server.start(pool.clone(), move |reactor| Service::new(Arc::clone(&serving), reactor))?;
     let images = ImageThread::start(Arc::clone(broker), feed, on_fault)?;
     Ok((server, images))
-}
-
-/// Takes over images until the one that contains this offset.
-async fn apply_until(broker: &Broker, feed: &mut dyn MetadataFeed, offset: Offset) -> Result<(), FeedError> {
-    while broker.image().position().offset < offset {
-        if let FeedEvent::Image(image) = feed.next().await? {
-            broker.apply(image);
-        }
-    }
-    Ok(())
-}
-
-/// Takes over each new image until it is told to stop.
-async fn take_over(
-    broker: &Broker,
-    feed: &mut dyn MetadataFeed,
-    stopped: &mut oneshot::Receiver<()>,
-) -> Result<(), FeedError> {
-    loop {
-        tokio::select! {
-            biased;
-            // Also when the sender was dropped: the broker is gone.
-            _ = &mut *stopped => return Ok(()),
-            event = feed.next() => {
-                if let FeedEvent::Image(image) = event? {
-                    broker.apply(image);
-                }
-            }
-        }
-    }
-}
-
-/// The thread that takes over each new image. It may wait for a disk, so it is neither a reactor nor the controller.
-struct ImageThread {
-    stop: oneshot::Sender<()>,
-    thread: JoinHandle<()>,
-}
-
-impl ImageThread {
-    fn start(
-        broker: Arc<Broker>,
-        mut feed: Box<dyn MetadataFeed>,
-        on_fault: impl FnOnce(Fault) + Send + 'static,
-    ) -> Result<Self, std::io::Error> {
-        let (stop, mut stopped) = oneshot::channel::<()>();
-        let (ready, is_ready) = mpsc::sync_channel(1);
-        let thread = thread::Builder::new().name("ottla-metadata".to_owned()).spawn(move || {
-            let runtime = match tokio::runtime::Builder::new_current_thread().build() {
-                Ok(runtime) => runtime,
-                Err(error) => return drop(ready.send(Err(error))),
-            };
-            drop(ready.send(Ok(())));
-            let taken_over =
-                AssertUnwindSafe(|| runtime.block_on(take_over(&broker, &mut *feed, &mut stopped)));
-            match panic::catch_unwind(taken_over) {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => on_fault(Fault::Feed(error)),
-                Err(_) => on_fault(Fault::Panicked),
-            }
-        })?;
-        match is_ready.recv() {
-            Ok(result) => result.map(|()| Self { stop, thread }),
-            Err(mpsc::RecvError) => Err(std::io::Error::other("the thread for metadata ended at once")),
-        }
-    }
-
-    fn stop(self) {
-        drop(self.stop);
-        if self.thread.join().is_err() {
-            tracing::error!("the thread for metadata panicked");
-        }
-    }
 }

@@ -3,6 +3,7 @@
 
 pub mod broker;
 mod broker_table;
+mod conflicts;
 pub mod describe;
 mod listener;
 mod properties_file;
