@@ -1,8 +1,8 @@
-//! Every broker property of Kafka 4.4 that is documented, by name: type, bounds and default, and for those that act
-//! here a sentence. What the values mean is `broker.rs`'s.
+//! Every broker property of Kafka 4.4 that is documented, by name: type, bounds and default, and for those that
+//! act here a sentence. What the values mean is `broker.rs`'s.
 //!
-//! Two defaults differ from Kafka's: a broker without configuration listens on the loopback address alone, and its
-//! data goes to the user's own folder instead of `/tmp` (that one is known only at run time).
+//! Two defaults differ from Kafka's: a broker without configuration listens on the loopback address alone, and
+//! its data goes to the user's own folder instead of `/tmp` (that one is known only at run time).
 
 use super::property::{INT_MAX, INT_MIN, Kind, Property, SHORT_MAX};
 
@@ -10,32 +10,58 @@ use super::property::{INT_MAX, INT_MIN, Kind, Property, SHORT_MAX};
 pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("add.partitions.to.txn.retry.backoff.max.ms", Kind::Int(0, INT_MAX), Some("100")),
     Property::new("add.partitions.to.txn.retry.backoff.ms", Kind::Int(1, INT_MAX), Some("20")),
-    Property::new("advertised.listeners", Kind::List, None).acts("Where clients are told to connect, one NAME://host:port a listener; without it the address of the listener itself."),
+    Property::new("advertised.listeners", Kind::List, None).acts(
+        "Where clients are told to connect, one NAME://host:port a listener; without it the \
+             address of the listener itself.",
+    ),
     Property::new("alter.config.policy.class.name", Kind::Class, None),
     Property::new("alter.log.dirs.replication.quota.window.num", Kind::Int(1, INT_MAX), Some("11")),
     Property::new("alter.log.dirs.replication.quota.window.size.seconds", Kind::Int(1, INT_MAX), Some("1")),
     Property::new("authorizer.class.name", Kind::Text, Some("")),
-    Property::new("auto.create.topics.enable", Kind::Boolean, Some("true")).acts("Whether a client's question about a topic that does not exist creates it."),
+    Property::new("auto.create.topics.enable", Kind::Boolean, Some("true"))
+        .acts("Whether a client's question about a topic that does not exist creates it."),
     Property::new("auto.leader.rebalance.enable", Kind::Boolean, Some("true")),
-    Property::new("background.threads", Kind::Int(1, INT_MAX), Some("10")).meaningless("background work has threads of its own here").dynamic(),
+    Property::new("background.threads", Kind::Int(1, INT_MAX), Some("10"))
+        .meaningless("background work has threads of its own here")
+        .dynamic(),
     Property::new("broker.heartbeat.interval.ms", Kind::Int(INT_MIN, INT_MAX), Some("2000")),
     Property::new("broker.id", Kind::Int(INT_MIN, INT_MAX), Some("-1")).acts("The older name of node.id."),
-    Property::new("broker.rack", Kind::Text, None).acts("The rack or zone that this node stands in; clients are told."),
+    Property::new("broker.rack", Kind::Text, None)
+        .acts("The rack or zone that this node stands in; clients are told."),
     Property::new("broker.session.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("9000")),
     Property::new("client.quota.callback.class", Kind::Class, None),
-    Property::new("compression.gzip.level", Kind::IntOr(-1, 1, 9), Some("-1")).acts("How hard gzip works where a topic asks for it; -1 leaves the choice to the library.").dynamic(),
-    Property::new("compression.lz4.level", Kind::Int(1, 17), Some("9")).acts("How hard lz4 works where a topic asks for it.").dynamic(),
-    Property::new("compression.type", Kind::OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), Some("producer")).acts("What a batch is compressed with on disk; producer keeps what the producer chose.").dynamic(),
-    Property::new("compression.zstd.level", Kind::Int(-131_072, 22), Some("3")).acts("How hard zstd works where a topic asks for it.").dynamic(),
+    Property::new("compression.gzip.level", Kind::IntOr(-1, 1, 9), Some("-1"))
+        .acts("How hard gzip works where a topic asks for it; -1 leaves the choice to the library.")
+        .dynamic(),
+    Property::new("compression.lz4.level", Kind::Int(1, 17), Some("9"))
+        .acts("How hard lz4 works where a topic asks for it.")
+        .dynamic(),
+    Property::new(
+        "compression.type",
+        Kind::OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]),
+        Some("producer"),
+    )
+    .acts("What a batch is compressed with on disk; producer keeps what the producer chose.")
+    .dynamic(),
+    Property::new("compression.zstd.level", Kind::Int(-131_072, 22), Some("3"))
+        .acts("How hard zstd works where a topic asks for it.")
+        .dynamic(),
     Property::new("config.providers", Kind::List, Some("")).dynamic(),
     Property::new("connection.failed.authentication.delay.ms", Kind::Int(0, INT_MAX), Some("100")),
-    Property::new("connections.max.idle.ms", Kind::Long(i64::MIN, i64::MAX), Some("600000")).acts("A connection on which nothing happened for so long is closed."),
+    Property::new("connections.max.idle.ms", Kind::Long(i64::MIN, i64::MAX), Some("600000"))
+        .acts("A connection on which nothing happened for so long is closed."),
     Property::new("connections.max.reauth.ms", Kind::Long(i64::MIN, i64::MAX), Some("0")),
     Property::new("controlled.shutdown.enable", Kind::Boolean, Some("true")),
-    Property::new("controller.listener.names", Kind::List, None).acts("The listeners that controllers would use; this node's controller is within the process and opens none of them."),
+    Property::new("controller.listener.names", Kind::List, None).acts(
+        "The listeners that controllers would use; this node's controller is within the \
+             process and opens none of them.",
+    ),
     Property::new("controller.quorum.append.linger.ms", Kind::Int(0, INT_MAX), Some("25")),
     Property::new("controller.quorum.auto.join.enable", Kind::Boolean, Some("false")),
-    Property::new("controller.quorum.bootstrap.servers", Kind::List, Some("")).acts("Accepted for a single node that is broker and controller; the controller is within the process and needs no address."),
+    Property::new("controller.quorum.bootstrap.servers", Kind::List, Some("")).acts(
+        "Accepted for a single node that is broker and controller; the controller is within \
+             the process and needs no address.",
+    ),
     Property::new("controller.quorum.election.backoff.max.ms", Kind::Int(0, INT_MAX), Some("1000")),
     Property::new("controller.quorum.election.timeout.ms", Kind::Int(0, INT_MAX), Some("1000")),
     Property::new("controller.quorum.fetch.max.bytes", Kind::Int(1, INT_MAX), Some("1048576")),
@@ -43,24 +69,31 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("controller.quorum.fetch.timeout.ms", Kind::Int(0, INT_MAX), Some("2000")),
     Property::new("controller.quorum.request.timeout.ms", Kind::Int(0, INT_MAX), Some("2000")),
     Property::new("controller.quorum.retry.backoff.ms", Kind::Int(0, INT_MAX), Some("20")),
-    Property::new("controller.quorum.voters", Kind::List, Some("")).acts("Accepted for a single node that is broker and controller; the controller is within the process and needs no address."),
+    Property::new("controller.quorum.voters", Kind::List, Some("")).acts(
+        "Accepted for a single node that is broker and controller; the controller is within \
+             the process and needs no address.",
+    ),
     Property::new("controller.quota.window.num", Kind::Int(1, INT_MAX), Some("11")),
     Property::new("controller.quota.window.size.seconds", Kind::Int(1, INT_MAX), Some("1")),
     Property::new("controller.socket.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("30000")),
     Property::new("cordoned.log.dirs", Kind::List, Some("")).dynamic(),
     Property::new("create.topic.policy.class.name", Kind::Class, None),
-    Property::new("default.replication.factor", Kind::Int(INT_MIN, INT_MAX), Some("1")).acts("The number of replicas of a topic that is created without saying."),
+    Property::new("default.replication.factor", Kind::Int(INT_MIN, INT_MAX), Some("1"))
+        .acts("The number of replicas of a topic that is created without saying."),
     Property::new("delegation.token.expiry.check.interval.ms", Kind::Long(1, i64::MAX), Some("3600000")),
     Property::new("delegation.token.expiry.time.ms", Kind::Long(1, i64::MAX), Some("86400000")),
     Property::new("delegation.token.max.lifetime.ms", Kind::Long(1, i64::MAX), Some("604800000")),
     Property::new("delegation.token.secret.key", Kind::Password, None),
-    Property::new("delete.records.purgatory.purge.interval.requests", Kind::Int(INT_MIN, INT_MAX), Some("1")).meaningless("a request that waits is dropped as soon as it is answered"),
+    Property::new("delete.records.purgatory.purge.interval.requests", Kind::Int(INT_MIN, INT_MAX), Some("1"))
+        .meaningless("a request that waits is dropped as soon as it is answered"),
     Property::new("delete.topic.enable", Kind::Boolean, Some("true")).acts("Whether topics may be deleted."),
     Property::new("early.start.listeners", Kind::List, None),
     Property::new("errors.deadletterqueue.auto.create.topics.enable", Kind::Boolean, Some("false")).dynamic(),
     Property::new("errors.deadletterqueue.topic.name.prefix", Kind::Text, Some("dlq.")).dynamic(),
-    Property::new("fetch.max.bytes", Kind::Int(1024, INT_MAX), Some("57671680")).acts("The most bytes that one fetch answers with, a first batch that is larger aside."),
-    Property::new("fetch.purgatory.purge.interval.requests", Kind::Int(INT_MIN, INT_MAX), Some("1000")).meaningless("a request that waits is dropped as soon as it is answered"),
+    Property::new("fetch.max.bytes", Kind::Int(1024, INT_MAX), Some("57671680"))
+        .acts("The most bytes that one fetch answers with, a first batch that is larger aside."),
+    Property::new("fetch.purgatory.purge.interval.requests", Kind::Int(INT_MIN, INT_MAX), Some("1000"))
+        .meaningless("a request that waits is dropped as soon as it is answered"),
     Property::new("follower.fetch.last.tiered.offset.enable", Kind::Boolean, Some("false")).dynamic(),
     Property::new("group.consumer.assignment.interval.ms", Kind::Int(0, INT_MAX), Some("1000")).dynamic(),
     Property::new("group.consumer.assignors", Kind::List, Some("uniform,range")),
@@ -69,15 +102,24 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("group.consumer.max.heartbeat.interval.ms", Kind::Int(1, INT_MAX), Some("15000")),
     Property::new("group.consumer.max.session.timeout.ms", Kind::Int(1, INT_MAX), Some("60000")),
     Property::new("group.consumer.max.size", Kind::Int(1, INT_MAX), Some("2147483647")),
-    Property::new("group.consumer.migration.policy", Kind::OneOfAnyCase(&["DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"]), Some("bidirectional")),
+    Property::new(
+        "group.consumer.migration.policy",
+        Kind::OneOfAnyCase(&["DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"]),
+        Some("bidirectional"),
+    ),
     Property::new("group.consumer.min.assignment.interval.ms", Kind::Int(0, INT_MAX), Some("0")),
     Property::new("group.consumer.min.heartbeat.interval.ms", Kind::Int(1, INT_MAX), Some("5000")),
     Property::new("group.consumer.min.session.timeout.ms", Kind::Int(1, INT_MAX), Some("45000")),
     Property::new("group.consumer.session.timeout.ms", Kind::Int(1, INT_MAX), Some("45000")),
     Property::new("group.coordinator.append.linger.ms", Kind::Int(-1, INT_MAX), Some("-1")),
     Property::new("group.coordinator.background.threads", Kind::Int(1, INT_MAX), Some("2")),
-    Property::new("group.coordinator.cached.buffer.max.bytes", Kind::Int(524_288, INT_MAX), Some("1048588")).dynamic(),
-    Property::new("group.coordinator.rebalance.protocols", Kind::ListOf(&["consumer", "classic", "share", "streams"]), Some("classic,consumer,streams")),
+    Property::new("group.coordinator.cached.buffer.max.bytes", Kind::Int(524_288, INT_MAX), Some("1048588"))
+        .dynamic(),
+    Property::new(
+        "group.coordinator.rebalance.protocols",
+        Kind::ListOf(&["consumer", "classic", "share", "streams"]),
+        Some("classic,consumer,streams"),
+    ),
     Property::new("group.coordinator.threads", Kind::Int(1, INT_MAX), Some("4")),
     Property::new("group.initial.rebalance.delay.ms", Kind::Int(INT_MIN, INT_MAX), Some("3000")),
     Property::new("group.max.session.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("1800000")),
@@ -121,40 +163,89 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("group.streams.session.timeout.ms", Kind::Int(1, INT_MAX), Some("45000")),
     Property::new("group.streams.topology.description.plugin.class", Kind::Class, None),
     Property::new("initial.broker.registration.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("60000")),
-    Property::new("inter.broker.listener.name", Kind::Text, None).acts("The listener that brokers use among each other; it must be one of listeners."),
-    Property::new("kafka.metrics.polling.interval.secs", Kind::Int(1, INT_MAX), Some("10")).meaningless("there are no Java classes to load"),
-    Property::new("kafka.metrics.reporters", Kind::List, Some("")).meaningless("there are no Java classes to load"),
+    Property::new("inter.broker.listener.name", Kind::Text, None)
+        .acts("The listener that brokers use among each other; it must be one of listeners."),
+    Property::new("kafka.metrics.polling.interval.secs", Kind::Int(1, INT_MAX), Some("10"))
+        .meaningless("there are no Java classes to load"),
+    Property::new("kafka.metrics.reporters", Kind::List, Some(""))
+        .meaningless("there are no Java classes to load"),
     Property::new("leader.imbalance.check.interval.seconds", Kind::Long(1, i64::MAX), Some("300")),
-    Property::new("listener.security.protocol.map", Kind::Text, Some("SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT")).acts("The protocol of each listener, as NAME:PROTOCOL; only PLAINTEXT can be opened.").dynamic(),
-    Property::new("listeners", Kind::List, Some("PLAINTEXT://127.0.0.1:9092")).acts("Where to listen, as NAME://host:port; port 0 takes a free one.").dynamic(),
+    Property::new(
+        "listener.security.protocol.map",
+        Kind::Text,
+        Some("SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"),
+    )
+    .acts("The protocol of each listener, as NAME:PROTOCOL; only PLAINTEXT can be opened.")
+    .dynamic(),
+    Property::new("listeners", Kind::List, Some("PLAINTEXT://127.0.0.1:9092"))
+        .acts("Where to listen, as NAME://host:port; port 0 takes a free one.")
+        .dynamic(),
     Property::new("log.cleaner.backoff.ms", Kind::Long(0, i64::MAX), Some("15000")).dynamic(),
-    Property::new("log.cleaner.dedupe.buffer.size", Kind::Long(i64::MIN, i64::MAX), Some("134217728")).dynamic(),
+    Property::new("log.cleaner.dedupe.buffer.size", Kind::Long(i64::MIN, i64::MAX), Some("134217728"))
+        .dynamic(),
     Property::new("log.cleaner.delete.retention.ms", Kind::Long(0, i64::MAX), Some("86400000")).dynamic(),
     Property::new("log.cleaner.enable", Kind::Boolean, Some("true")),
     Property::new("log.cleaner.io.buffer.load.factor", Kind::Double(0.0, f64::MAX), Some("0.9")).dynamic(),
     Property::new("log.cleaner.io.buffer.size", Kind::Int(0, INT_MAX), Some("524288")).dynamic(),
-    Property::new("log.cleaner.io.max.bytes.per.second", Kind::Double(0.0, f64::MAX), Some("1.7976931348623157E308")).dynamic(),
-    Property::new("log.cleaner.max.compaction.lag.ms", Kind::Long(1, i64::MAX), Some("9223372036854775807")).dynamic(),
+    Property::new(
+        "log.cleaner.io.max.bytes.per.second",
+        Kind::Double(0.0, f64::MAX),
+        Some("1.7976931348623157E308"),
+    )
+    .dynamic(),
+    Property::new("log.cleaner.max.compaction.lag.ms", Kind::Long(1, i64::MAX), Some("9223372036854775807"))
+        .dynamic(),
     Property::new("log.cleaner.min.cleanable.ratio", Kind::Double(0.0, 1.0), Some("0.5")).dynamic(),
     Property::new("log.cleaner.min.compaction.lag.ms", Kind::Long(0, i64::MAX), Some("0")).dynamic(),
     Property::new("log.cleaner.threads", Kind::Int(0, INT_MAX), Some("1")).dynamic(),
     Property::new("log.cleanup.policy", Kind::ListOf(&["compact", "delete"]), Some("delete")).dynamic(),
     Property::new("log.dir", Kind::List, None).acts("The older name of log.dirs."),
     Property::new("log.dir.failure.timeout.ms", Kind::Long(1, i64::MAX), Some("30000")),
-    Property::new("log.dirs", Kind::List, None).acts("The directories that hold the data, separated by commas."),
-    Property::new("log.flush.interval.messages", Kind::Long(1, i64::MAX), Some("9223372036854775807")).acts("After so many records a partition's log is forced to disk.").dynamic(),
-    Property::new("log.flush.interval.ms", Kind::Long(i64::MIN, i64::MAX), None).acts("A record is forced to disk at the latest after so long.").dynamic(),
-    Property::new("log.flush.offset.checkpoint.interval.ms", Kind::Int(0, INT_MAX), Some("60000")).acts("How often the points from which recovery would start are written down."),
-    Property::new("log.flush.scheduler.interval.ms", Kind::Long(i64::MIN, i64::MAX), Some("9223372036854775807")).acts("What log.flush.interval.ms is where it is not set."),
+    Property::new("log.dirs", Kind::List, None)
+        .acts("The directories that hold the data, separated by commas."),
+    Property::new("log.flush.interval.messages", Kind::Long(1, i64::MAX), Some("9223372036854775807"))
+        .acts("After so many records a partition's log is forced to disk.")
+        .dynamic(),
+    Property::new("log.flush.interval.ms", Kind::Long(i64::MIN, i64::MAX), None)
+        .acts("A record is forced to disk at the latest after so long.")
+        .dynamic(),
+    Property::new("log.flush.offset.checkpoint.interval.ms", Kind::Int(0, INT_MAX), Some("60000"))
+        .acts("How often the points from which recovery would start are written down."),
+    Property::new(
+        "log.flush.scheduler.interval.ms",
+        Kind::Long(i64::MIN, i64::MAX),
+        Some("9223372036854775807"),
+    )
+    .acts("What log.flush.interval.ms is where it is not set."),
     Property::new("log.flush.start.offset.checkpoint.interval.ms", Kind::Int(0, INT_MAX), Some("60000")),
-    Property::new("log.index.interval.bytes", Kind::Int(0, INT_MAX), Some("4096")).acts("After so many bytes of log an offset index gets its next entry.").dynamic(),
-    Property::new("log.index.size.max.bytes", Kind::Int(4, INT_MAX), Some("10485760")).acts("The largest size of an index; a full one makes the log begin its next segment.").dynamic(),
+    Property::new("log.index.interval.bytes", Kind::Int(0, INT_MAX), Some("4096"))
+        .acts("After so many bytes of log an offset index gets its next entry.")
+        .dynamic(),
+    Property::new("log.index.size.max.bytes", Kind::Int(4, INT_MAX), Some("10485760"))
+        .acts("The largest size of an index; a full one makes the log begin its next segment.")
+        .dynamic(),
     Property::new("log.local.retention.bytes", Kind::Long(-2, i64::MAX), Some("-2")).dynamic(),
     Property::new("log.local.retention.ms", Kind::Long(-2, i64::MAX), Some("-2")).dynamic(),
-    Property::new("log.message.timestamp.after.max.ms", Kind::Long(0, i64::MAX), Some("3600000")).acts("A record dated further in the future than this is refused.").dynamic(),
-    Property::new("log.message.timestamp.before.max.ms", Kind::Long(0, i64::MAX), Some("9223372036854775807")).acts("A record dated further in the past than this is refused.").dynamic(),
-    Property::new("log.message.timestamp.type", Kind::OneOf(&["CreateTime", "LogAppendTime"]), Some("CreateTime")).acts("Whether a record keeps its producer's time or gets that of its append.").dynamic(),
-    Property::new("log.preallocate", Kind::Boolean, Some("false")).acts("Whether a new segment's file takes its full size at once.").dynamic(),
+    Property::new("log.message.timestamp.after.max.ms", Kind::Long(0, i64::MAX), Some("3600000"))
+        .acts("A record dated further in the future than this is refused.")
+        .dynamic(),
+    Property::new(
+        "log.message.timestamp.before.max.ms",
+        Kind::Long(0, i64::MAX),
+        Some("9223372036854775807"),
+    )
+    .acts("A record dated further in the past than this is refused.")
+    .dynamic(),
+    Property::new(
+        "log.message.timestamp.type",
+        Kind::OneOf(&["CreateTime", "LogAppendTime"]),
+        Some("CreateTime"),
+    )
+    .acts("Whether a record keeps its producer's time or gets that of its append.")
+    .dynamic(),
+    Property::new("log.preallocate", Kind::Boolean, Some("false"))
+        .acts("Whether a new segment's file takes its full size at once.")
+        .dynamic(),
     Property::new("log.remote.copy.lag.bytes", Kind::Long(-1, i64::MAX), Some("-1")).dynamic(),
     Property::new("log.remote.copy.lag.ms", Kind::Long(-1, i64::MAX), Some("0")).dynamic(),
     Property::new("log.retention.bytes", Kind::Long(i64::MIN, i64::MAX), Some("-1")).dynamic(),
@@ -162,38 +253,74 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("log.retention.hours", Kind::Int(INT_MIN, INT_MAX), Some("168")),
     Property::new("log.retention.minutes", Kind::Int(INT_MIN, INT_MAX), None),
     Property::new("log.retention.ms", Kind::Long(i64::MIN, i64::MAX), None).dynamic(),
-    Property::new("log.roll.hours", Kind::Int(1, INT_MAX), Some("168")).acts("A segment that has been open for so long is closed; log.roll.ms goes before it."),
-    Property::new("log.roll.jitter.hours", Kind::Int(0, INT_MAX), Some("0")).acts("By up to so much less is a segment open, at random; log.roll.jitter.ms goes before it."),
-    Property::new("log.roll.jitter.ms", Kind::Long(i64::MIN, i64::MAX), None).acts("By up to so much less is a segment open, at random.").dynamic(),
-    Property::new("log.roll.ms", Kind::Long(i64::MIN, i64::MAX), None).acts("A segment that has been open for so long is closed.").dynamic(),
-    Property::new("log.segment.bytes", Kind::Int(1_048_576, INT_MAX), Some("1073741824")).acts("A segment that would grow beyond this is closed and the next one begun.").dynamic(),
+    Property::new("log.roll.hours", Kind::Int(1, INT_MAX), Some("168"))
+        .acts("A segment that has been open for so long is closed; log.roll.ms goes before it."),
+    Property::new("log.roll.jitter.hours", Kind::Int(0, INT_MAX), Some("0"))
+        .acts("By up to so much less is a segment open, at random; log.roll.jitter.ms goes before it."),
+    Property::new("log.roll.jitter.ms", Kind::Long(i64::MIN, i64::MAX), None)
+        .acts("By up to so much less is a segment open, at random.")
+        .dynamic(),
+    Property::new("log.roll.ms", Kind::Long(i64::MIN, i64::MAX), None)
+        .acts("A segment that has been open for so long is closed.")
+        .dynamic(),
+    Property::new("log.segment.bytes", Kind::Int(1_048_576, INT_MAX), Some("1073741824"))
+        .acts("A segment that would grow beyond this is closed and the next one begun.")
+        .dynamic(),
     Property::new("log.segment.delete.delay.ms", Kind::Long(0, i64::MAX), Some("60000")).dynamic(),
     Property::new("max.connection.creation.rate", Kind::Int(0, INT_MAX), Some("2147483647")).dynamic(),
-    Property::new("max.connections", Kind::Int(0, INT_MAX), Some("2147483647")).acts("The most connections that are open at once; a further one waits until one closes.").dynamic(),
-    Property::new("max.connections.per.ip", Kind::Int(0, INT_MAX), Some("2147483647")).acts("The most connections from one address; a further one is closed.").dynamic(),
-    Property::new("max.connections.per.ip.overrides", Kind::Text, Some("")).acts("Other values of max.connections.per.ip for some addresses, as address:number.").dynamic(),
-    Property::new("max.decompressed.message.bytes", Kind::Int(1, 2_147_483_639), Some("2147483639")).acts("The most bytes that a compressed batch may unfold to.").dynamic(),
+    Property::new("max.connections", Kind::Int(0, INT_MAX), Some("2147483647"))
+        .acts("The most connections that are open at once; a further one waits until one closes.")
+        .dynamic(),
+    Property::new("max.connections.per.ip", Kind::Int(0, INT_MAX), Some("2147483647"))
+        .acts("The most connections from one address; a further one is closed.")
+        .dynamic(),
+    Property::new("max.connections.per.ip.overrides", Kind::Text, Some(""))
+        .acts("Other values of max.connections.per.ip for some addresses, as address:number.")
+        .dynamic(),
+    Property::new("max.decompressed.message.bytes", Kind::Int(1, 2_147_483_639), Some("2147483639"))
+        .acts("The most bytes that a compressed batch may unfold to.")
+        .dynamic(),
     Property::new("max.incremental.fetch.session.cache.slots", Kind::Int(0, INT_MAX), Some("1000")),
     Property::new("max.request.partition.size.limit", Kind::Int(1, INT_MAX), Some("2000")),
-    Property::new("message.max.bytes", Kind::Int(0, INT_MAX), Some("1048588")).acts("The largest batch that is accepted, as it arrives.").dynamic(),
-    Property::new("metadata.log.dir", Kind::Text, None).acts("The directory of the cluster's metadata; without it the first of log.dirs."),
-    Property::new("metadata.log.max.record.bytes.between.snapshots", Kind::Long(1, i64::MAX), Some("20971520")).acts("After so many bytes of records the metadata log gets its next snapshot."),
+    Property::new("message.max.bytes", Kind::Int(0, INT_MAX), Some("1048588"))
+        .acts("The largest batch that is accepted, as it arrives.")
+        .dynamic(),
+    Property::new("metadata.log.dir", Kind::Text, None)
+        .acts("The directory of the cluster's metadata; without it the first of log.dirs."),
+    Property::new(
+        "metadata.log.max.record.bytes.between.snapshots",
+        Kind::Long(1, i64::MAX),
+        Some("20971520"),
+    )
+    .acts("After so many bytes of records the metadata log gets its next snapshot."),
     Property::new("metadata.log.max.snapshot.interval.ms", Kind::Long(0, i64::MAX), Some("3600000")),
     Property::new("metadata.log.segment.bytes", Kind::Int(8_388_608, INT_MAX), Some("1073741824")),
     Property::new("metadata.log.segment.ms", Kind::Long(i64::MIN, i64::MAX), Some("604800000")),
     Property::new("metadata.max.idle.interval.ms", Kind::Int(0, INT_MAX), Some("500")),
     Property::new("metadata.max.retention.bytes", Kind::Long(i64::MIN, i64::MAX), Some("104857600")),
     Property::new("metadata.max.retention.ms", Kind::Long(i64::MIN, i64::MAX), Some("604800000")),
-    Property::new("metric.reporters", Kind::List, Some("org.apache.kafka.common.metrics.JmxReporter")).meaningless("there are no Java classes to load").dynamic(),
+    Property::new("metric.reporters", Kind::List, Some("org.apache.kafka.common.metrics.JmxReporter"))
+        .meaningless("there are no Java classes to load")
+        .dynamic(),
     Property::new("metrics.num.samples", Kind::Int(1, INT_MAX), Some("2")),
     Property::new("metrics.recording.level", Kind::Text, Some("INFO")),
     Property::new("metrics.sample.window.ms", Kind::Long(1, i64::MAX), Some("30000")),
-    Property::new("min.insync.replicas", Kind::Int(1, INT_MAX), Some("1")).acts("With fewer replicas in sync than this a produce with acks=all is refused.").dynamic(),
-    Property::new("node.id", Kind::Int(0, INT_MAX), None).acts("The number of this node; made on the first start and kept when not set."),
-    Property::new("num.io.threads", Kind::Int(1, INT_MAX), Some("8")).acts("The most threads for what may wait for a disk.").dynamic(),
-    Property::new("num.network.threads", Kind::Int(1, INT_MAX), Some("3")).acts("The threads that serve connections; one a processor unless set.").dynamic(),
-    Property::new("num.partitions", Kind::Int(1, INT_MAX), Some("1")).acts("The number of partitions of a topic that is created without saying."),
-    Property::new("num.recovery.threads.per.data.dir", Kind::Int(1, INT_MAX), Some("2")).acts("The threads a directory that load and recover logs at start.").dynamic(),
+    Property::new("min.insync.replicas", Kind::Int(1, INT_MAX), Some("1"))
+        .acts("With fewer replicas in sync than this a produce with acks=all is refused.")
+        .dynamic(),
+    Property::new("node.id", Kind::Int(0, INT_MAX), None)
+        .acts("The number of this node; made on the first start and kept when not set."),
+    Property::new("num.io.threads", Kind::Int(1, INT_MAX), Some("8"))
+        .acts("The most threads for what may wait for a disk.")
+        .dynamic(),
+    Property::new("num.network.threads", Kind::Int(1, INT_MAX), Some("3"))
+        .acts("The threads that serve connections; one a processor unless set.")
+        .dynamic(),
+    Property::new("num.partitions", Kind::Int(1, INT_MAX), Some("1"))
+        .acts("The number of partitions of a topic that is created without saying."),
+    Property::new("num.recovery.threads.per.data.dir", Kind::Int(1, INT_MAX), Some("2"))
+        .acts("The threads a directory that load and recover logs at start.")
+        .dynamic(),
     Property::new("num.replica.alter.log.dirs.threads", Kind::Int(INT_MIN, INT_MAX), None),
     Property::new("num.replica.fetchers", Kind::Int(1, INT_MAX), Some("1")).dynamic(),
     Property::new("offset.metadata.max.bytes", Kind::Int(INT_MIN, INT_MAX), Some("4096")),
@@ -205,30 +332,65 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("offsets.topic.num.partitions", Kind::Int(1, INT_MAX), Some("50")),
     Property::new("offsets.topic.replication.factor", Kind::Short(1, SHORT_MAX), Some("3")),
     Property::new("offsets.topic.segment.bytes", Kind::Int(1, INT_MAX), Some("104857600")),
-    Property::new("principal.builder.class", Kind::Class, Some("org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder")).dynamic(),
-    Property::new("process.roles", Kind::ListOf(&["broker", "controller"]), None).acts("What this node is; broker, or broker and controller in one."),
-    Property::new("producer.id.expiration.ms", Kind::Int(1, INT_MAX), Some("86400000")).acts("A producer that wrote nothing for so long is forgotten, and with it the numbers that tell a repeated batch.").dynamic(),
-    Property::new("producer.purgatory.purge.interval.requests", Kind::Int(INT_MIN, INT_MAX), Some("1000")).meaningless("a request that waits is dropped as soon as it is answered"),
-    Property::new("queued.max.request.bytes", Kind::Long(i64::MIN, i64::MAX), Some("-1")).acts("The most bytes of requests that are held at once; -1 leaves the limit to the broker."),
-    Property::new("queued.max.requests", Kind::Int(1, INT_MAX), Some("500")).meaningless("a connection has one request in progress, and queued.max.request.bytes limits them all"),
+    Property::new(
+        "principal.builder.class",
+        Kind::Class,
+        Some("org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"),
+    )
+    .dynamic(),
+    Property::new("process.roles", Kind::ListOf(&["broker", "controller"]), None)
+        .acts("What this node is; broker, or broker and controller in one."),
+    Property::new("producer.id.expiration.ms", Kind::Int(1, INT_MAX), Some("86400000"))
+        .acts(
+            "A producer that wrote nothing for so long is forgotten, and with it the numbers that \
+             tell a repeated batch.",
+        )
+        .dynamic(),
+    Property::new("producer.purgatory.purge.interval.requests", Kind::Int(INT_MIN, INT_MAX), Some("1000"))
+        .meaningless("a request that waits is dropped as soon as it is answered"),
+    Property::new("queued.max.request.bytes", Kind::Long(i64::MIN, i64::MAX), Some("-1"))
+        .acts("The most bytes of requests that are held at once; -1 leaves the limit to the broker."),
+    Property::new("queued.max.requests", Kind::Int(1, INT_MAX), Some("500")).meaningless(
+        "a connection has one request in progress, and queued.max.request.bytes limits them all",
+    ),
     Property::new("quota.window.num", Kind::Int(1, INT_MAX), Some("11")),
     Property::new("quota.window.size.seconds", Kind::Int(1, INT_MAX), Some("1")),
     Property::new("remote.fetch.max.wait.ms", Kind::Int(1, INT_MAX), Some("500")).dynamic(),
     Property::new("remote.list.offsets.request.timeout.ms", Kind::Long(1, i64::MAX), Some("30000")).dynamic(),
-    Property::new("remote.log.index.file.cache.total.size.bytes", Kind::Long(1, i64::MAX), Some("1073741824")).dynamic(),
+    Property::new(
+        "remote.log.index.file.cache.total.size.bytes",
+        Kind::Long(1, i64::MAX),
+        Some("1073741824"),
+    )
+    .dynamic(),
     Property::new("remote.log.manager.copier.thread.pool.size", Kind::Int(1, INT_MAX), Some("10")).dynamic(),
-    Property::new("remote.log.manager.copy.max.bytes.per.second", Kind::Long(1, i64::MAX), Some("9223372036854775807")).dynamic(),
+    Property::new(
+        "remote.log.manager.copy.max.bytes.per.second",
+        Kind::Long(1, i64::MAX),
+        Some("9223372036854775807"),
+    )
+    .dynamic(),
     Property::new("remote.log.manager.copy.quota.window.num", Kind::Int(1, INT_MAX), Some("11")),
     Property::new("remote.log.manager.copy.quota.window.size.seconds", Kind::Int(1, INT_MAX), Some("1")),
-    Property::new("remote.log.manager.expiration.thread.pool.size", Kind::Int(1, INT_MAX), Some("10")).dynamic(),
-    Property::new("remote.log.manager.fetch.max.bytes.per.second", Kind::Long(1, i64::MAX), Some("9223372036854775807")).dynamic(),
+    Property::new("remote.log.manager.expiration.thread.pool.size", Kind::Int(1, INT_MAX), Some("10"))
+        .dynamic(),
+    Property::new(
+        "remote.log.manager.fetch.max.bytes.per.second",
+        Kind::Long(1, i64::MAX),
+        Some("9223372036854775807"),
+    )
+    .dynamic(),
     Property::new("remote.log.manager.fetch.quota.window.num", Kind::Int(1, INT_MAX), Some("11")),
     Property::new("remote.log.manager.fetch.quota.window.size.seconds", Kind::Int(1, INT_MAX), Some("1")),
     Property::new("remote.log.manager.follower.thread.pool.size", Kind::Int(1, INT_MAX), Some("2")).dynamic(),
     Property::new("remote.log.manager.task.interval.ms", Kind::Long(1, i64::MAX), Some("30000")),
     Property::new("remote.log.manager.thread.pool.size", Kind::Int(1, INT_MAX), Some("2")),
     Property::new("remote.log.metadata.custom.metadata.max.bytes", Kind::Int(0, INT_MAX), Some("128")),
-    Property::new("remote.log.metadata.manager.class.name", Kind::Text, Some("org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager")),
+    Property::new(
+        "remote.log.metadata.manager.class.name",
+        Kind::Text,
+        Some("org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager"),
+    ),
     Property::new("remote.log.metadata.manager.class.path", Kind::Text, None),
     Property::new("remote.log.metadata.manager.impl.prefix", Kind::Text, Some("rlmm.config.")),
     Property::new("remote.log.metadata.manager.listener.name", Kind::Text, None),
@@ -243,7 +405,12 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("replica.fetch.min.bytes", Kind::Int(INT_MIN, INT_MAX), Some("1")),
     Property::new("replica.fetch.response.max.bytes", Kind::Int(0, INT_MAX), Some("10485760")),
     Property::new("replica.fetch.wait.max.ms", Kind::Int(INT_MIN, INT_MAX), Some("500")),
-    Property::new("replica.high.watermark.checkpoint.interval.ms", Kind::Long(i64::MIN, i64::MAX), Some("5000")).acts("How often the high watermarks are written down."),
+    Property::new(
+        "replica.high.watermark.checkpoint.interval.ms",
+        Kind::Long(i64::MIN, i64::MAX),
+        Some("5000"),
+    )
+    .acts("How often the high watermarks are written down."),
     Property::new("replica.lag.time.max.ms", Kind::Long(i64::MIN, i64::MAX), Some("30000")),
     Property::new("replica.selector.class", Kind::Text, None),
     Property::new("replica.socket.receive.buffer.bytes", Kind::Int(INT_MIN, INT_MAX), Some("65536")),
@@ -255,17 +422,25 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("sasl.enabled.mechanisms", Kind::List, Some("GSSAPI")).dynamic(),
     Property::new("sasl.jaas.config", Kind::Password, None).dynamic(),
     Property::new("sasl.kerberos.kinit.cmd", Kind::Text, Some("/usr/bin/kinit")).dynamic(),
-    Property::new("sasl.kerberos.min.time.before.relogin", Kind::Long(i64::MIN, i64::MAX), Some("60000")).dynamic(),
+    Property::new("sasl.kerberos.min.time.before.relogin", Kind::Long(i64::MIN, i64::MAX), Some("60000"))
+        .dynamic(),
     Property::new("sasl.kerberos.principal.to.local.rules", Kind::List, Some("DEFAULT")).dynamic(),
     Property::new("sasl.kerberos.service.name", Kind::Text, None).dynamic(),
     Property::new("sasl.kerberos.ticket.renew.jitter", Kind::Double(0.0, f64::MAX), Some("0.05")).dynamic(),
-    Property::new("sasl.kerberos.ticket.renew.window.factor", Kind::Double(0.0, f64::MAX), Some("0.8")).dynamic(),
+    Property::new("sasl.kerberos.ticket.renew.window.factor", Kind::Double(0.0, f64::MAX), Some("0.8"))
+        .dynamic(),
     Property::new("sasl.login.callback.handler.class", Kind::Class, None),
     Property::new("sasl.login.class", Kind::Class, None),
     Property::new("sasl.login.connect.timeout.ms", Kind::Int(INT_MIN, INT_MAX), None),
     Property::new("sasl.login.read.timeout.ms", Kind::Int(INT_MIN, INT_MAX), None),
-    Property::new("sasl.login.refresh.buffer.seconds", Kind::Short(-SHORT_MAX - 1, SHORT_MAX), Some("300")).dynamic(),
-    Property::new("sasl.login.refresh.min.period.seconds", Kind::Short(-SHORT_MAX - 1, SHORT_MAX), Some("60")).dynamic(),
+    Property::new("sasl.login.refresh.buffer.seconds", Kind::Short(-SHORT_MAX - 1, SHORT_MAX), Some("300"))
+        .dynamic(),
+    Property::new(
+        "sasl.login.refresh.min.period.seconds",
+        Kind::Short(-SHORT_MAX - 1, SHORT_MAX),
+        Some("60"),
+    )
+    .dynamic(),
     Property::new("sasl.login.refresh.window.factor", Kind::Double(0.0, f64::MAX), Some("0.8")).dynamic(),
     Property::new("sasl.login.refresh.window.jitter", Kind::Double(0.0, f64::MAX), Some("0.05")).dynamic(),
     Property::new("sasl.login.retry.backoff.max.ms", Kind::Long(i64::MIN, i64::MAX), Some("10000")),
@@ -274,7 +449,11 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("sasl.mechanism.inter.broker.protocol", Kind::Text, Some("GSSAPI")).dynamic(),
     Property::new("sasl.oauthbearer.allow.unverified.audience", Kind::Boolean, Some("false")),
     Property::new("sasl.oauthbearer.allow.unverified.issuer", Kind::Boolean, Some("false")),
-    Property::new("sasl.oauthbearer.assertion.algorithm", Kind::OneOfAnyCase(&["ES256", "RS256"]), Some("RS256")),
+    Property::new(
+        "sasl.oauthbearer.assertion.algorithm",
+        Kind::OneOfAnyCase(&["ES256", "RS256"]),
+        Some("RS256"),
+    ),
     Property::new("sasl.oauthbearer.assertion.claim.aud", Kind::Text, None),
     Property::new("sasl.oauthbearer.assertion.claim.exp.seconds", Kind::Int(0, 86_400), Some("300")),
     Property::new("sasl.oauthbearer.assertion.claim.iss", Kind::Text, None),
@@ -290,22 +469,51 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("sasl.oauthbearer.clock.skew.seconds", Kind::Int(INT_MIN, INT_MAX), Some("30")),
     Property::new("sasl.oauthbearer.expected.audience", Kind::List, Some("")),
     Property::new("sasl.oauthbearer.expected.issuer", Kind::Text, None),
-    Property::new("sasl.oauthbearer.jwks.endpoint.refresh.ms", Kind::Long(i64::MIN, i64::MAX), Some("3600000")),
-    Property::new("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", Kind::Long(i64::MIN, i64::MAX), Some("10000")),
-    Property::new("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", Kind::Long(i64::MIN, i64::MAX), Some("100")),
+    Property::new(
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+        Kind::Long(i64::MIN, i64::MAX),
+        Some("3600000"),
+    ),
+    Property::new(
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+        Kind::Long(i64::MIN, i64::MAX),
+        Some("10000"),
+    ),
+    Property::new(
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+        Kind::Long(i64::MIN, i64::MAX),
+        Some("100"),
+    ),
     Property::new("sasl.oauthbearer.jwks.endpoint.url", Kind::Text, None),
-    Property::new("sasl.oauthbearer.jwt.retriever.class", Kind::Class, Some("org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever")),
-    Property::new("sasl.oauthbearer.jwt.validator.class", Kind::Class, Some("org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator")),
+    Property::new(
+        "sasl.oauthbearer.jwt.retriever.class",
+        Kind::Class,
+        Some("org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever"),
+    ),
+    Property::new(
+        "sasl.oauthbearer.jwt.validator.class",
+        Kind::Class,
+        Some("org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator"),
+    ),
     Property::new("sasl.oauthbearer.scope", Kind::Text, None),
     Property::new("sasl.oauthbearer.scope.claim.name", Kind::Text, Some("scope")),
     Property::new("sasl.oauthbearer.sub.claim.name", Kind::Text, Some("sub")),
     Property::new("sasl.oauthbearer.token.endpoint.url", Kind::Text, None),
     Property::new("sasl.server.callback.handler.class", Kind::Class, None),
     Property::new("sasl.server.max.receive.size", Kind::Int(INT_MIN, INT_MAX), Some("524288")),
-    Property::new("security.inter.broker.protocol", Kind::OneOf(&["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]), Some("PLAINTEXT")).acts("The protocol among brokers when inter.broker.listener.name is not set; only PLAINTEXT acts."),
+    Property::new(
+        "security.inter.broker.protocol",
+        Kind::OneOf(&["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
+        Some("PLAINTEXT"),
+    )
+    .acts(
+        "The protocol among brokers when inter.broker.listener.name is not set; only PLAINTEXT \
+             acts.",
+    ),
     Property::new("security.providers", Kind::Text, None).meaningless("there are no Java classes to load"),
     Property::new("share.coordinator.append.linger.ms", Kind::Int(-1, INT_MAX), Some("-1")),
-    Property::new("share.coordinator.cached.buffer.max.bytes", Kind::Int(524_288, INT_MAX), Some("1048588")).dynamic(),
+    Property::new("share.coordinator.cached.buffer.max.bytes", Kind::Int(524_288, INT_MAX), Some("1048588"))
+        .dynamic(),
     Property::new("share.coordinator.load.buffer.size", Kind::Int(1, INT_MAX), Some("5242880")),
     Property::new("share.coordinator.snapshot.update.records.per.snapshot", Kind::Int(0, 500), Some("500")),
     Property::new("share.coordinator.state.topic.compression.codec", Kind::Int(INT_MIN, INT_MAX), Some("0")),
@@ -315,13 +523,18 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("share.coordinator.state.topic.segment.bytes", Kind::Int(1, INT_MAX), Some("104857600")),
     Property::new("share.coordinator.threads", Kind::Int(1, INT_MAX), Some("1")),
     Property::new("share.coordinator.write.timeout.ms", Kind::Int(1, INT_MAX), Some("5000")),
-    Property::new("share.fetch.purgatory.purge.interval.requests", Kind::Int(INT_MIN, INT_MAX), Some("1000")).meaningless("a request that waits is dropped as soon as it is answered"),
+    Property::new("share.fetch.purgatory.purge.interval.requests", Kind::Int(INT_MIN, INT_MAX), Some("1000"))
+        .meaningless("a request that waits is dropped as soon as it is answered"),
     Property::new("socket.connection.setup.timeout.max.ms", Kind::Long(i64::MIN, i64::MAX), Some("30000")),
     Property::new("socket.connection.setup.timeout.ms", Kind::Long(i64::MIN, i64::MAX), Some("10000")),
-    Property::new("socket.listen.backlog.size", Kind::Int(1, INT_MAX), Some("50")).acts("How many connections may wait to be accepted."),
-    Property::new("socket.receive.buffer.bytes", Kind::Int(INT_MIN, INT_MAX), Some("102400")).acts("The receive buffer of a connection; -1 leaves it to the system."),
-    Property::new("socket.request.max.bytes", Kind::Int(1, INT_MAX), Some("104857600")).acts("The largest request; a larger one closes the connection."),
-    Property::new("socket.send.buffer.bytes", Kind::Int(INT_MIN, INT_MAX), Some("102400")).acts("The send buffer of a connection; -1 leaves it to the system."),
+    Property::new("socket.listen.backlog.size", Kind::Int(1, INT_MAX), Some("50"))
+        .acts("How many connections may wait to be accepted."),
+    Property::new("socket.receive.buffer.bytes", Kind::Int(INT_MIN, INT_MAX), Some("102400"))
+        .acts("The receive buffer of a connection; -1 leaves it to the system."),
+    Property::new("socket.request.max.bytes", Kind::Int(1, INT_MAX), Some("104857600"))
+        .acts("The largest request; a larger one closes the connection."),
+    Property::new("socket.send.buffer.bytes", Kind::Int(INT_MIN, INT_MAX), Some("102400"))
+        .acts("The send buffer of a connection; -1 leaves it to the system."),
     Property::new("ssl.allow.dn.changes", Kind::Boolean, Some("false")),
     Property::new("ssl.allow.san.changes", Kind::Boolean, Some("false")),
     Property::new("ssl.cipher.suites", Kind::List, Some("")).dynamic(),
@@ -346,10 +559,18 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("ssl.truststore.password", Kind::Password, None).dynamic(),
     Property::new("ssl.truststore.type", Kind::Text, Some("JKS")).dynamic(),
     Property::new("telemetry.max.bytes", Kind::Int(1, INT_MAX), Some("1048576")),
-    Property::new("transaction.abort.timed.out.transaction.cleanup.interval.ms", Kind::Int(1, INT_MAX), Some("10000")),
+    Property::new(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        Kind::Int(1, INT_MAX),
+        Some("10000"),
+    ),
     Property::new("transaction.max.timeout.ms", Kind::Int(1, INT_MAX), Some("900000")),
     Property::new("transaction.partition.verification.enable", Kind::Boolean, Some("true")).dynamic(),
-    Property::new("transaction.remove.expired.transaction.cleanup.interval.ms", Kind::Int(1, INT_MAX), Some("3600000")),
+    Property::new(
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+        Kind::Int(1, INT_MAX),
+        Some("3600000"),
+    ),
     Property::new("transaction.state.log.load.buffer.size", Kind::Int(1, INT_MAX), Some("5242880")),
     Property::new("transaction.state.log.min.isr", Kind::Int(1, INT_MAX), Some("2")),
     Property::new("transaction.state.log.num.partitions", Kind::Int(1, INT_MAX), Some("50")),
