@@ -355,6 +355,16 @@ pub enum LogError {
         /// What is wrong there.
         damage: Damage,
     },
+    /// The log holds messages of a format that Kafka wrote before 0.11. They are sound, but cannot be read here.
+    #[error("{} holds messages of format {magic} at byte {position}; only format 2 is supported", path.display())]
+    OldFormat {
+        /// The file.
+        path: PathBuf,
+        /// Where the first such message begins.
+        position: u64,
+        /// 0 or 1.
+        magic: i8,
+    },
     /// A file of the log that is text or a snapshot does not read as one.
     #[error("{} is malformed: {reason}", path.display())]
     Malformed {

@@ -344,7 +344,7 @@ impl Loader {
         }
         let segments_deleted = remove_newest_first(&*self.opening.directory, removed.iter())?;
         segment.cut_file(end.bytes)?;
-        let file = self.opening.directory.path().join(file_name(segment.base(), FileKind::Log));
+        let file = segment.log_path();
         tracing::warn!(
             file = %file.display(), position = end.bytes, %damage, bytes, segments_deleted,
             "a log is cut at its first batch that is not whole"

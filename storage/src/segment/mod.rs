@@ -8,6 +8,7 @@ pub(crate) mod read;
 pub(crate) mod recover;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -226,6 +227,11 @@ impl Segment {
 
     fn no_timestamp(&self) -> LargestTimestamp {
         LargestTimestamp { timestamp_ms: -1, offset: self.base }
+    }
+
+    /// Where the log file is, for messages.
+    pub(crate) fn log_path(&self) -> PathBuf {
+        self.directory.path().join(&self.log_name)
     }
 
     fn log_file(&self) -> io::Result<Arc<dyn LogFile>> {

@@ -10,7 +10,7 @@ use ottla_model::Offset;
 use ottla_model::batch::{BATCH_HEADER_BYTES, BATCH_PREFIX_BYTES, BatchError, BatchHeader, RecordBatch};
 
 use super::index_file::Look;
-use super::name::{FileKind, file_name};
+use super::name::FileKind;
 use super::{LargestTimestamp, Segment};
 use crate::io::{LogFile, read_full};
 use crate::log::{Damage, LogError, ReadMode, ReadSlice, SliceSource, TimestampedOffset};
@@ -218,8 +218,7 @@ impl Segment {
     }
 
     fn damaged(&self, position: u64, damage: Damage) -> LogError {
-        let path = self.directory.path().join(file_name(self.base, FileKind::Log));
-        LogError::Damaged { path, position, damage }
+        LogError::Damaged { path: self.log_path(), position, damage }
     }
 }
 

@@ -1,11 +1,11 @@
 //! A scan of a segment's bytes that believes nothing: every header and checksum is looked at, and the first batch that
-//! is not whole ends it. It changes no file.
+//! is not whole ends it. It changes no file. Messages of a format before magic 2 are an error: whoever scans cuts.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use ottla_model::Offset;
-use ottla_model::batch::{BATCH_HEADER_BYTES, BatchHeader};
+use ottla_model::batch::{BATCH_HEADER_BYTES, BATCH_PEEK_BYTES, BatchError, BatchFrame, BatchHeader, MAGIC};
 
 use super::Segment;
 use super::name::FileKind;
@@ -19,6 +19,9 @@ const WINDOW_BYTES: usize = 1 << 20;
 
 /// The checksum covers a batch from here on.
 const CHECKED_FROM: u64 = 21;
+
+/// Where a message of format 0 or 1 has its checksum, a CRC-32 of all that follows.
+const OLD_CRC_AT: u64 = 12;
 
 /// How a scan ended.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +97,11 @@ impl Window<'_> {
         let available = self.file_bytes - position;
         let header = match BatchHeader::parse(self.bytes_at(position, BATCH_HEADER_BYTES)?) {
             Ok(header) => header,
+            // What this version cannot read is not for it to cut off.
+            Err(BatchError::Magic { magic }) if self.is_old_message(position)? => {
+                let path = self.segment.log_path();
+                return Err(LogError::OldFormat { path, position, magic });
+            }
             Err(error) => {
                 // Less than a header may as well be the front of one: offsets begin with zeros.
                 let is_zero = available >= BATCH_HEADER_BYTES as u64 && self.is_zero_from(position)?;
@@ -114,6 +122,29 @@ impl Window<'_> {
             return Ok(Err(Damage::Checksum { stored, computed }));
         }
         Ok(if last < offsets.end { Ok(header) } else { Err(Damage::Overlap { last, base: offsets.end }) })
+    }
+
+    /// Whether a whole message of format 0 or 1 begins here, by its own checksum, and not a torn batch.
+    fn is_old_message(&mut self, position: u64) -> Result<bool, LogError> {
+        let frame = BatchFrame::peek(self.bytes_at(position, BATCH_PEEK_BYTES)?).ok().flatten();
+        let Some(frame) = frame.filter(|frame| frame.magic() < MAGIC) else { return Ok(false) };
+        let end = position + frame.size() as u64;
+        if end > self.file_bytes {
+            return Ok(false);
+        }
+        let stored = self.bytes_at(position + OLD_CRC_AT, 4)?.first_chunk().copied().map(u32::from_be_bytes);
+        let mut at = position + OLD_CRC_AT + 4;
+        let mut crc = u32::MAX;
+        while at < end {
+            let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(WINDOW_BYTES);
+            let bytes = self.bytes_at(at, wanted)?;
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            crc = bytes.iter().fold(crc, |crc, byte| crc32_with(crc, *byte));
+            at += bytes.len() as u64;
+        }
+        Ok(stored == Some(!crc))
     }
 
     /// All bytes of a batch, if they are held.
@@ -172,5 +203,22 @@ impl Window<'_> {
             at += bytes.len() as u64;
         }
         Ok(true)
+    }
+}
+
+/// CRC-32 (that of zlib, not of batches) with one more byte, bit by bit: it is asked for once a log, if ever.
+fn crc32_with(crc: u32, byte: u8) -> u32 {
+    (0..8)
+        .fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_of_old_messages_is_zlibs() {
+        let crc = b"123456789".iter().fold(u32::MAX, |crc, byte| crc32_with(crc, *byte));
+        assert_eq!(!crc, 0xcbf4_3926);
     }
 }
