@@ -1,7 +1,7 @@
 //! Which of Kafka's error codes says which cause. The one place: storage, partitions and batches say what happened.
 
 use ottla_model::ErrorCode;
-use ottla_model::batch::{BatchRejection, RecordFaultCause};
+use ottla_model::batch::BatchRejection;
 use ottla_network::PoolError;
 use ottla_storage::LogError;
 
@@ -47,13 +47,7 @@ pub(crate) fn of_batch(rejection: &BatchRejection) -> ErrorCode {
         BatchRejection::LengthOverflow { .. }
         | BatchRejection::UnknownCodec { .. }
         | BatchRejection::Compression(_) => ErrorCode::UNKNOWN_SERVER_ERROR,
-        BatchRejection::Timestamps { faults } => {
-            let is_timestamp = |cause| cause != RecordFaultCause::MissingKey;
-            match faults.iter().any(|fault| is_timestamp(fault.cause)) {
-                true => ErrorCode::INVALID_TIMESTAMP,
-                false => ErrorCode::INVALID_RECORD,
-            }
-        }
+        BatchRejection::Timestamps { .. } => ErrorCode::INVALID_TIMESTAMP,
         BatchRejection::NoBatch { .. }
         | BatchRejection::SeveralBatches
         | BatchRejection::OldMagic { .. }

@@ -267,15 +267,17 @@ impl Flusher {
 mod tests {
     use ottla_model::batch::{BatchBuilder, BatchRules, NewRecord};
     use ottla_model::compression::Compression;
-    use ottla_model::{LeaderEpoch, ManualClock, NodeId, Uuid};
-    use ottla_storage::LogConfig;
+    use ottla_model::{ErrorCode, LeaderEpoch, ManualClock, NodeId, Uuid};
+    use ottla_storage::{LogConfig, ReadMode};
     use tempfile::TempDir;
 
     use super::*;
+    use crate::error_map;
     use crate::partition::append::Acks;
+    use crate::partition::read::{FetchFrom, Isolation, ReadResult};
     use crate::partition::settings::PartitionSettings;
     use crate::partition::waiters::ReadyLists;
-    use crate::partition::{Leadership, PartitionParts};
+    use crate::partition::{Leadership, PartitionError, PartitionParts};
 
     const SECOND: Duration = Duration::from_secs(1);
     const MINUTE: Duration = Duration::from_secs(60);
@@ -333,12 +335,28 @@ mod tests {
         }
 
         fn append(&self) -> Offset {
+            self.try_append().expect("the log takes a batch")
+        }
+
+        fn try_append(&self) -> Result<Offset, PartitionError> {
             let mut builder = BatchBuilder::new(Compression::NONE);
             let record = NewRecord { timestamp_ms: 0, key: None, value: Some(b"x"), headers: &[] };
             builder.append(&record).expect("one record fits");
             let batch = builder.finish().expect("one record fits");
-            let info = self.partition.append(batch, Acks::InSync, self.clock.now_ms());
-            info.expect("the log takes a batch").last_offset
+            let info = self.partition.append(batch, Acks::InSync, self.clock.now_ms())?;
+            Ok(info.last_offset)
+        }
+
+        fn can_read(&self, offset: Offset) -> bool {
+            let from = FetchFrom {
+                offset,
+                current_epoch: LeaderEpoch::UNKNOWN,
+                last_epoch: LeaderEpoch::UNKNOWN,
+                max_bytes: 1 << 20,
+            };
+            let read =
+                self.partition.read(&from, Isolation::ReadUncommitted, 1 << 20, true, ReadMode::MayBlock);
+            matches!(read, Ok(ReadResult::Fetched(fetched)) if fetched.records.is_some())
         }
 
         /// What the flusher's thread does when it wakes at this time.
@@ -414,6 +432,20 @@ mod tests {
         world.append();
         world.wake_at(17 * SECOND);
         assert_eq!(world.file("replication-offset-checkpoint").as_deref(), Some("0\n1\nt 0 2\n"));
+    }
+
+    #[test]
+    fn a_directory_that_failed_takes_no_more_batches_and_what_it_has_can_be_read() {
+        let mut world = World::new(LogConfig { flush_messages: 2, ..LogConfig::default() });
+        let first = world.append();
+        world.wake_at(Duration::ZERO);
+        std::fs::remove_dir_all(world.folder.path()).expect("the folder is ours");
+        // The next checkpoint finds no folder to be written in.
+        world.wake_at(MINUTE);
+        let refused = world.try_append().expect_err("the directory has failed");
+        assert_eq!(error_map::of_partition(&refused), ErrorCode::KAFKA_STORAGE_ERROR);
+        assert!(world.partition.is_acknowledged(first) && world.can_read(first));
+        assert!(!world.can_read(first.next()));
     }
 
     #[test]

@@ -50,8 +50,6 @@ impl Unacknowledged {
             return Some(ErrorCode::NONE);
         }
         let able = self.partition.check_leader(LeaderEpoch::UNKNOWN).map(drop);
-        able.and_then(|()| self.partition.check_directory())
-            .err()
-            .map(|error| error_map::of_partition(&error))
+        able.and_then(|()| self.partition.check_writable()).err().map(|error| error_map::of_partition(&error))
     }
 }

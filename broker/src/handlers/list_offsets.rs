@@ -152,7 +152,6 @@ fn known_offset(
     asked: Asked,
 ) -> Result<Option<ListOffsetsPartitionResponse>, PartitionError> {
     let epoch = partition.check_leader(asked.epoch)?;
-    partition.check_directory()?;
     let positions = partition.positions();
     let (offset, leader_epoch) = match asked.timestamp {
         LATEST => (asked.isolation.end(&positions), epoch),

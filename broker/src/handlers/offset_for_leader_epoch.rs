@@ -37,9 +37,7 @@ fn end_of_epoch(
     asked: &OffsetForLeaderPartition,
 ) -> Result<EpochEndOffset, ErrorCode> {
     let partition = shared::find_partition(broker, topic, asked.partition)?;
-    let checked =
-        partition.check_leader(asked.current_leader_epoch).and_then(|_| partition.check_directory());
-    checked.map_err(|error| error_map::of_partition(&error))?;
+    partition.check_leader(asked.current_leader_epoch).map_err(|error| error_map::of_partition(&error))?;
     let answer = EpochEndOffset { partition: asked.partition, ..EpochEndOffset::default() };
     let end = match asked.leader_epoch {
         LeaderEpoch::UNKNOWN => None,

@@ -34,7 +34,7 @@ impl Partition {
         now_ms: i64,
     ) -> Result<AppendInfo, PartitionError> {
         let epoch = self.check_leader(LeaderEpoch::UNKNOWN)?;
-        self.check_directory()?;
+        self.check_writable()?;
         if acks == Acks::InSync {
             self.check_in_sync()?;
         }

@@ -239,8 +239,8 @@ impl Partition {
         Ok(current)
     }
 
-    /// Passes while the partition's directory takes writes and answers reads.
-    pub(crate) fn check_directory(&self) -> Result<(), PartitionError> {
+    /// Passes while the partition's directory takes writes.
+    pub(crate) fn check_writable(&self) -> Result<(), PartitionError> {
         match self.directory.failure() {
             Some(failure) => Err(LogError::DirectoryFailed(failure).into()),
             None => Ok(()),
