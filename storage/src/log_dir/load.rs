@@ -75,7 +75,6 @@ impl LogDir {
                     report.logs.push(loaded);
                 }
                 Err(error) => {
-                    tracing::error!(%partition, %error, "a log cannot be opened");
                     let recovery_point = checkpoints.recovery_points.get(&partition).copied();
                     self.unopened.lock().insert(partition.clone(), recovery_point.unwrap_or(Offset::ZERO));
                     report.failed.push((partition.to_string(), error));

@@ -267,3 +267,27 @@ fn an_error_of_the_system_keeps_its_kind_and_names_the_file() {
     assert!(path.starts_with(test.folder.path()));
     assert_eq!(test.end(), 1, "what failed is not counted");
 }
+
+#[test]
+fn a_read_that_may_not_wait_says_so_until_another_has_warmed_the_segment() {
+    let mut test = TestLog::new(small(2000));
+    for _ in 0..20 {
+        test.append(batch(NOW_MS, 5, 40));
+    }
+    test = test.stopped();
+    let cached = ReadRequest { mode: ReadMode::Cached, ..request(7) };
+    assert!(
+        matches!(test.log.read(&cached).unwrap(), ReadOutcome::WouldBlock),
+        "its index is not mapped yet"
+    );
+    assert!(matches!(test.log.read(&request(7)).unwrap(), ReadOutcome::Found(_)));
+    assert!(matches!(test.log.read(&cached).unwrap(), ReadOutcome::Found(_)));
+    let path = test.file("00000000000000000000.log");
+    let file = std::fs::File::open(path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    // A file system that lives in memory keeps the pages, and then nothing has to wait.
+    let is_kept = matches!(test.log.read(&cached).unwrap(), ReadOutcome::Found(_));
+    assert!(matches!(test.log.read(&request(7)).unwrap(), ReadOutcome::Found(_)));
+    assert!(is_kept || matches!(test.log.read(&cached).unwrap(), ReadOutcome::Found(_)));
+}
