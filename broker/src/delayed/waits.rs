@@ -7,6 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -159,18 +160,28 @@ impl Waits {
     /// leaves every waiter asleep.
     pub(crate) async fn drive(self: Rc<Self>) {
         let mut moved = Vec::new();
+        let mut alarm = pin!(tokio::time::sleep_until(Instant::now().into()));
         loop {
             self.ready.take_into(&mut moved);
             for key in moved.drain(..) {
                 self.hand_out(key);
             }
-            self.expire(Instant::now());
+            let now = Instant::now();
+            self.expire(now);
             let next = self.deadlines.borrow().first();
-            match next {
-                Some(at) => {
-                    let _ = tokio::time::timeout_at(at.into(), self.ready.changed()).await;
-                }
-                None => self.ready.changed().await,
+            let Some(at) = next else {
+                self.ready.changed().await;
+                continue;
+            };
+            // An alarm that rings too early costs one more look, setting it anew at each move costs more.
+            let set_for = alarm.deadline().into_std();
+            if at < set_for || set_for <= now {
+                alarm.as_mut().reset(at.into());
+            }
+            tokio::select! {
+                biased;
+                () = self.ready.changed() => {}
+                () = alarm.as_mut() => {}
             }
         }
     }

@@ -157,4 +157,39 @@ mod tests {
         waiters.moved(PartitionKey(1));
         assert!(taken(&list).is_empty());
     }
+
+    #[test]
+    fn no_move_is_lost_between_a_look_and_a_wait() {
+        const MOVES: u64 = 20_000;
+        let ready = ReadyLists::new(1);
+        let list = ready.of(0).expect("one reactor has a list");
+        let waiters = Waiters::new(ready);
+        // Behind a lock, as a partition's positions are: the argument above rests on it.
+        let position = Mutex::new(0);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for moved_to in 1..=MOVES {
+                    *position.lock() = moved_to;
+                    waiters.moved(PartitionKey(1));
+                }
+            });
+            let mut keys = Vec::new();
+            let mut seen = 0;
+            while seen < MOVES {
+                waiters.register(0);
+                let now = *position.lock();
+                if now == seen {
+                    let told = runtime.block_on(async {
+                        tokio::time::timeout(std::time::Duration::from_secs(30), list.changed()).await
+                    });
+                    told.unwrap_or_else(|_| panic!("nobody told of the move beyond {seen}"));
+                    list.take_into(&mut keys);
+                    waiters.taken(0);
+                }
+                seen = *position.lock();
+                waiters.unregister(0);
+            }
+        });
+    }
 }
