@@ -1,6 +1,8 @@
 //! A disk in memory that forgets: what was not synced may be lost in a crash, in any mixture, and any call can be made
 //! to fail. Deterministic: the same seed and calls give the same disk. It keeps no page cache, so nothing ever blocks.
 
+mod node;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -10,9 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{Create, Directory, DirectoryEntry, LogFile};
-
-/// A crash keeps or loses written bytes in pieces of this size.
-const SECTOR_BYTES: usize = 512;
+use node::{Change, Dice, NameChange, Names, Node};
 
 /// The error numbers of Linux that tests inject.
 pub mod errno {
@@ -52,29 +52,6 @@ struct State {
     calls: u64,
     faults: BTreeMap<u64, Fault>,
     is_down: bool,
-}
-
-#[derive(Debug, Clone)]
-enum Node {
-    File { content: Vec<u8>, durable: Vec<u8>, unsynced: Vec<Change> },
-    Folder { names: Names, durable: Names, unsynced: Vec<NameChange> },
-}
-
-type Names = BTreeMap<String, usize>;
-
-/// A change of a file's content.
-#[derive(Debug, Clone)]
-enum Change {
-    Write { position: usize, bytes: Vec<u8> },
-    Size(usize),
-}
-
-/// A change of a folder's names.
-#[derive(Debug, Clone)]
-enum NameChange {
-    Put(String, usize),
-    Remove(String),
-    Rename(String, String),
 }
 
 /// What a call is about to do.
@@ -217,104 +194,8 @@ impl State {
     }
 }
 
-impl Node {
-    fn folder() -> Self {
-        Self::Folder { names: Names::new(), durable: Names::new(), unsynced: Vec::new() }
-    }
-
-    fn after_crash(&self, dice: &mut Dice) -> Self {
-        match self {
-            Self::File { durable, unsynced, .. } => {
-                let mut content = durable.clone();
-                for change in unsynced {
-                    change.apply_in_part(&mut content, dice);
-                }
-                Self::File { durable: content.clone(), content, unsynced: Vec::new() }
-            }
-            Self::Folder { durable, unsynced, .. } => {
-                let mut names = durable.clone();
-                let kept = dice.below(unsynced.len() + 1);
-                for change in unsynced.iter().take(kept) {
-                    change.apply(&mut names);
-                }
-                Self::Folder { durable: names.clone(), names, unsynced: Vec::new() }
-            }
-        }
-    }
-}
-
-impl Change {
-    fn apply(&self, content: &mut Vec<u8>) {
-        match self {
-            Self::Size(bytes) => content.resize(*bytes, 0),
-            Self::Write { position, bytes } => put(content, *position, bytes),
-        }
-    }
-
-    /// Applies all of it, nothing, or some sectors.
-    fn apply_in_part(&self, content: &mut Vec<u8>, dice: &mut Dice) {
-        match (self, dice.below(4)) {
-            (_, 0) => {}
-            (_, 1 | 2) | (Self::Size(_), _) => self.apply(content),
-            (Self::Write { position, bytes }, _) => {
-                let mut start = 0;
-                while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
-                    let in_sector = SECTOR_BYTES - (position + start) % SECTOR_BYTES;
-                    let sector = rest.get(..in_sector).unwrap_or(rest);
-                    if dice.below(2) == 0 {
-                        put(content, position + start, sector);
-                    }
-                    start += sector.len();
-                }
-            }
-        }
-    }
-}
-
-impl NameChange {
-    fn apply(&self, names: &mut Names) {
-        match self {
-            Self::Put(name, id) => {
-                names.insert(name.clone(), *id);
-            }
-            Self::Remove(name) => {
-                names.remove(name);
-            }
-            Self::Rename(from, to) => {
-                if let Some(id) = names.remove(from) {
-                    names.insert(to.clone(), id);
-                }
-            }
-        }
-    }
-}
-
-fn put(content: &mut Vec<u8>, position: usize, bytes: &[u8]) {
-    let end = position + bytes.len();
-    if content.len() < end {
-        content.resize(end, 0);
-    }
-    if let Some(place) = content.get_mut(position..end) {
-        place.copy_from_slice(bytes);
-    }
-}
-
 fn not_found() -> io::Error {
     io::ErrorKind::NotFound.into()
-}
-
-/// SplitMix64: enough to choose what a crash leaves.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        usize::try_from(mixed % bound.max(1) as u64).unwrap_or_default()
-    }
 }
 
 #[derive(Debug)]
