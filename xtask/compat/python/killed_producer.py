@@ -97,7 +97,7 @@ def verify(partition, counts):
     verified_end[partition] = end
 
 
-writer = threading.Thread(target=write)
+writer = threading.Thread(target=write, daemon=True)
 writer.start()
 for line in sys.stdin:
     match line.strip():
