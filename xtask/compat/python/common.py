@@ -18,7 +18,7 @@ def fail(sentence):
 
 @functools.cache
 def admin(bootstrap):
-    return AdminClient({"bootstrap.servers": bootstrap})
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
 
 def create_topic(bootstrap, name, partitions=1, config=None):
