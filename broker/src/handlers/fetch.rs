@@ -1,6 +1,7 @@
 //! Fetch: which partitions, from where, how much; reading and waiting are `delayed/fetch.rs`'s. No sessions are kept:
 //! every answer bears session id 0, as Kafka's do when its cache is full, and clients then list all partitions each time.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,7 @@ use crate::delayed::fetch::{self, FetchPlan, FetchResult, FetchResults, Wanted};
 use crate::dispatch::Call;
 use crate::error_map;
 use crate::partition::read::{FetchFrom, Fetched, Isolation};
+use crate::partition::waiters::PartitionKey;
 use crate::partition_map::HeldTopic;
 use crate::reply::{ReplyTo, Slices};
 
@@ -101,20 +103,24 @@ impl Shape {
         let broker = call.broker();
         let positive = |bytes: i32| u64::try_from(bytes).unwrap_or(0);
         let bytes_max = positive(request.max_bytes).min(u64::from(broker.config.fetch_bytes_max));
-        let mut plan = FetchPlan {
+        let plan = FetchPlan {
             wanted: Vec::new(),
             isolation: Isolation::from(request.isolation_level),
             bytes_min: positive(request.min_bytes).min(bytes_max),
             bytes_max,
         };
-        let is_follower = is_replica(&request);
-        let by_id = call.version() >= TOPIC_IDS_SINCE;
-        let mut shape =
-            Self { to: call.reply_to(), listener: Arc::clone(&call.connection.listener), topics: Vec::new() };
-        for topic in request.topics {
-            shape.topics.push(add_topic(broker, &mut plan, topic, by_id, is_follower));
-        }
-        (plan, shape)
+        let mut planner = Planner {
+            broker,
+            by_id: call.version() >= TOPIC_IDS_SINCE,
+            is_follower: is_replica(&request),
+            may_repeat: request.topics.len() > 1
+                || request.topics.iter().any(|topic| topic.partitions.len() > 1),
+            seen: HashSet::new(),
+            plan,
+        };
+        let topics = request.topics.into_iter().map(|topic| planner.add_topic(topic)).collect();
+        let listener = Arc::clone(&call.connection.listener);
+        (planner.plan, Self { to: call.reply_to(), listener, topics })
     }
 
     fn has_refusal(&self) -> bool {
@@ -155,56 +161,61 @@ fn is_replica(request: &FetchRequest) -> bool {
     request.replica_id >= NodeId::new(0) || request.replica_state.replica_id >= NodeId::new(0)
 }
 
-fn add_topic(
-    broker: &Broker,
-    plan: &mut FetchPlan,
-    topic: FetchTopic,
+/// Finds the partitions that a request names, each once.
+struct Planner<'a> {
+    broker: &'a Broker,
     by_id: bool,
     is_follower: bool,
-) -> TopicShape {
-    let FetchTopic { topic: name, topic_id: id, partitions } = topic;
-    let held = if by_id { broker.partitions.topic_by_id(&id) } else { broker.partitions.topic(&name) };
-    let shapes = partitions.iter().map(|asked| {
-        let found = match &held {
-            _ if is_follower => Err(ErrorCode::NOT_LEADER_OR_FOLLOWER),
-            Some(held) => add_partition(broker, plan, held, asked),
-            None => Err(why_unknown(broker, by_id, &id, &name, asked.partition)),
-        };
-        PartitionShape { index: asked.partition, refused: found.err() }
-    });
-    let partitions = shapes.collect();
-    TopicShape { name, id, partitions }
+    may_repeat: bool,
+    seen: HashSet<PartitionKey>,
+    plan: FetchPlan,
 }
 
-fn why_unknown(
-    broker: &Broker,
-    by_id: bool,
-    id: &Uuid,
-    name: &TopicName,
-    index: PartitionIndex,
-) -> ErrorCode {
-    if !by_id {
-        return shared::why_not_held(broker, name, index);
+impl Planner<'_> {
+    fn add_topic(&mut self, topic: FetchTopic) -> TopicShape {
+        let FetchTopic { topic: name, topic_id: id, partitions } = topic;
+        let known = &self.broker.partitions;
+        let held = if self.by_id { known.topic_by_id(&id) } else { known.topic(&name) };
+        let mut shapes = Vec::with_capacity(partitions.len());
+        for asked in &partitions {
+            let found = match &held {
+                _ if self.is_follower => Err(ErrorCode::NOT_LEADER_OR_FOLLOWER),
+                Some(held) => self.add_partition(held, asked),
+                None => Err(self.why_unknown(&id, &name, asked.partition)),
+            };
+            match found {
+                Ok(false) => {}
+                Ok(true) => shapes.push(PartitionShape { index: asked.partition, refused: None }),
+                Err(code) => shapes.push(PartitionShape { index: asked.partition, refused: Some(code) }),
+            }
+        }
+        TopicShape { name, id, partitions: shapes }
     }
-    let name = broker.image.peek().topic_by_id(id).map(|topic| topic.name.clone());
-    name.map_or(ErrorCode::UNKNOWN_TOPIC_ID, |name| shared::why_not_held(broker, &name, index))
-}
 
-fn add_partition(
-    broker: &Broker,
-    plan: &mut FetchPlan,
-    topic: &HeldTopic,
-    asked: &FetchPartition,
-) -> Result<(), ErrorCode> {
-    let partition = shared::find_partition(broker, topic, asked.partition)?;
-    let from = FetchFrom {
-        offset: asked.fetch_offset,
-        current_epoch: asked.current_leader_epoch,
-        last_epoch: asked.last_fetched_epoch,
-        max_bytes: u64::try_from(asked.partition_max_bytes).map_err(|_| ErrorCode::UNKNOWN_SERVER_ERROR)?,
-    };
-    plan.wanted.push(Wanted { partition: Arc::clone(partition), from });
-    Ok(())
+    /// Adds a partition to the plan; false if it is in it already.
+    fn add_partition(&mut self, topic: &HeldTopic, asked: &FetchPartition) -> Result<bool, ErrorCode> {
+        let partition = shared::find_partition(self.broker, topic, asked.partition)?;
+        let from = FetchFrom {
+            offset: asked.fetch_offset,
+            current_epoch: asked.current_leader_epoch,
+            last_epoch: asked.last_fetched_epoch,
+            max_bytes: u64::try_from(asked.partition_max_bytes)
+                .map_err(|_| ErrorCode::UNKNOWN_SERVER_ERROR)?,
+        };
+        if self.may_repeat && !self.seen.insert(partition.key()) {
+            return Ok(false);
+        }
+        self.plan.wanted.push(Wanted { partition: Arc::clone(partition), from });
+        Ok(true)
+    }
+
+    fn why_unknown(&self, id: &Uuid, name: &TopicName, index: PartitionIndex) -> ErrorCode {
+        if !self.by_id {
+            return shared::why_not_held(self.broker, name, index);
+        }
+        let name = self.broker.image.peek().topic_by_id(id).map(|topic| topic.name.clone());
+        name.map_or(ErrorCode::UNKNOWN_TOPIC_ID, |name| shared::why_not_held(self.broker, &name, index))
+    }
 }
 
 fn data_of(

@@ -317,6 +317,19 @@ fn sessions_are_not_kept_and_an_unknown_one_is_refused() {
 }
 
 #[test]
+fn a_partition_that_is_named_often_is_read_once() {
+    let (_broker, mut connection) = start();
+    append(&mut connection, TOPIC, 0, batch(3));
+    let mut request = fetch_request(TOPIC, 0, 0);
+    let again = request.topics[0].partitions[0].clone();
+    request.topics[0].partitions.extend(std::iter::repeat_n(again, 100_000));
+    request.topics.push(request.topics[0].clone());
+    let response = connection.call(&request, FETCH);
+    assert_eq!(response.responses[0].partitions.len(), 1);
+    assert!(response.responses[1].partitions.is_empty());
+}
+
+#[test]
 fn a_fetch_of_nothing_is_answered_at_once() {
     let (_broker, mut connection) = start();
     let request = FetchRequest { max_wait_ms: 600_000, min_bytes: 1, ..FetchRequest::default() };
