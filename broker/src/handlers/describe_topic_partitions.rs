@@ -102,13 +102,7 @@ impl Page<'_> {
         index: usize,
         partition: &PartitionImage,
     ) -> DescribeTopicPartitionsResponsePartition {
-        let is_alive = |id: NodeId| self.image.broker(id).is_some_and(|broker| !broker.fenced);
-        let is_reachable = |id: NodeId| shared::node(self.image, id, self.listener).is_some();
-        let error_code = match partition.leader {
-            leader if !is_alive(leader) => ErrorCode::LEADER_NOT_AVAILABLE,
-            leader if !is_reachable(leader) => ErrorCode::LISTENER_NOT_FOUND,
-            _ => ErrorCode::NONE,
-        };
+        let error_code = shared::leader_error(self.image, partition.leader, self.listener);
         DescribeTopicPartitionsResponsePartition {
             error_code,
             partition_index: partition_index(index),
@@ -118,7 +112,7 @@ impl Page<'_> {
             isr_nodes: partition.isr.clone(),
             eligible_leader_replicas: Some(partition.eligible_leader_replicas.clone()),
             last_known_elr: Some(partition.last_known_elr.clone()),
-            offline_replicas: partition.replicas.iter().copied().filter(|id| !is_alive(*id)).collect(),
+            offline_replicas: shared::offline_replicas(self.image, partition),
         }
     }
 }

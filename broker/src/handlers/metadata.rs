@@ -24,7 +24,7 @@ pub(crate) fn handle(call: &mut Call<'_>, request: MetadataRequest) -> Outcome {
     let operations =
         shared::operations(request.include_topic_authorized_operations, shared::TOPIC_OPERATIONS);
     let mut topics = Topics { call, image: &image, operations, found: Vec::new(), to_create: Vec::new() };
-    let may_create = request.allow_auto_topic_creation && call_allows_creation(topics.call);
+    let may_create = request.allow_auto_topic_creation && topics.call.broker().config.topics.auto_create;
     match wanted {
         Wanted::All => topics.add_all(),
         Wanted::Names(names) => names.into_iter().for_each(|name| topics.add_name(name, may_create)),
@@ -148,14 +148,7 @@ impl Topics<'_, '_> {
     }
 
     fn partition(&self, index: PartitionIndex, partition: &PartitionImage) -> MetadataResponsePartition {
-        let is_reachable =
-            |id: NodeId| shared::node(self.image, id, &self.call.connection.listener).is_some();
-        let is_alive = |id: NodeId| self.image.broker(id).is_some_and(|broker| !broker.fenced);
-        let error_code = match partition.leader {
-            leader if !is_alive(leader) => ErrorCode::LEADER_NOT_AVAILABLE,
-            leader if !is_reachable(leader) => ErrorCode::LISTENER_NOT_FOUND,
-            _ => ErrorCode::NONE,
-        };
+        let error_code = shared::leader_error(self.image, partition.leader, &self.call.connection.listener);
         MetadataResponsePartition {
             error_code,
             partition_index: index,
@@ -163,13 +156,9 @@ impl Topics<'_, '_> {
             leader_epoch: partition.leader_epoch,
             replica_nodes: partition.replicas.clone(),
             isr_nodes: partition.isr.clone(),
-            offline_replicas: partition.replicas.iter().copied().filter(|id| !is_alive(*id)).collect(),
+            offline_replicas: shared::offline_replicas(self.image, partition),
         }
     }
-}
-
-fn call_allows_creation(call: &Call<'_>) -> bool {
-    call.broker().config.topics.auto_create
 }
 
 fn create_in_background(call: &Call<'_>, names: Vec<TopicName>) {

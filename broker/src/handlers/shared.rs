@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use ottla_cluster::{BrokerImage, Endpoint, MetadataImage};
+use ottla_cluster::{BrokerImage, Endpoint, MetadataImage, PartitionImage};
 use ottla_model::{ErrorCode, NodeId, PartitionIndex, TopicName};
 
 use crate::context::Broker;
@@ -80,10 +80,30 @@ pub(super) fn node(image: &MetadataImage, id: NodeId, listener: &str) -> Option<
     Node::of(image.broker(id)?, listener).filter(|node| !node.fenced)
 }
 
+/// Whether a broker is registered and not fenced.
+pub(super) fn is_alive(image: &MetadataImage, id: NodeId) -> bool {
+    image.broker(id).is_some_and(|registered| !registered.fenced)
+}
+
+/// Why clients of a listener cannot be sent to a partition's leader, if they cannot.
+pub(super) fn leader_error(image: &MetadataImage, leader: NodeId, listener: &str) -> ErrorCode {
+    match image.broker(leader).filter(|registered| !registered.fenced) {
+        None => ErrorCode::LEADER_NOT_AVAILABLE,
+        Some(registered) if registered.endpoints.iter().any(|endpoint| endpoint.listener == listener) => {
+            ErrorCode::NONE
+        }
+        Some(_) => ErrorCode::LISTENER_NOT_FOUND,
+    }
+}
+
+/// The replicas that cannot be reached.
+pub(super) fn offline_replicas(image: &MetadataImage, partition: &PartitionImage) -> Vec<NodeId> {
+    partition.replicas.iter().copied().filter(|id| !is_alive(image, *id)).collect()
+}
+
 /// The broker that clients are told is the controller: any that is alive, for it forwards.
 pub(super) fn controller(broker: &Broker, image: &MetadataImage) -> NodeId {
-    let is_alive = |id| image.broker(id).is_some_and(|registered| !registered.fenced);
-    if is_alive(broker.node_id) {
+    if is_alive(image, broker.node_id) {
         return broker.node_id;
     }
     image.brokers().find(|registered| !registered.fenced).map_or(NodeId::NONE, |registered| registered.id)
