@@ -140,7 +140,8 @@ pub enum BatchRejection {
     /// The records do not decompress, grow beyond the bound, or do not compress again.
     #[error(transparent)]
     Compression(#[from] CompressionError),
-    /// At least one record's timestamp is not acceptable; others may lack a key.
+    /// At least one record's timestamp is not acceptable; others may lack a key. Which of the two kinds a rejection is, is
+    /// decided by all records, though not all are listed.
     #[error("the timestamps of one or more records are not acceptable")]
     Timestamps {
         /// The records concerned, in order, up to [`RECORD_FAULTS_MAX`].

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
-use super::corrupt;
+use super::{LZ4_LEVEL_DEFAULT, corrupt};
 
 const MAGIC: [u8; 4] = 0x184d_2204_u32.to_le_bytes();
 
@@ -22,13 +22,33 @@ const DESCRIPTOR_RESERVED: u8 = 0b1000_1111;
 const BLOCK_IS_PLAIN: u32 = 1 << 31;
 /// A byte of a block stands for no more than this: it is the step in which match lengths are written.
 const GROWTH_MAX: usize = 255;
+/// The lowest level of liblz4 that searches; those below are its fast encoder.
+const HARDER_LEVEL_MIN: u32 = 3;
 
-pub(super) fn compress(input: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
+/// The default level stands for the fast encoder, as in Kafka, where it is no step between 8 and 10 either. The other
+/// levels search for longer matches; up to 3 and from 12 on they are all the same.
+pub(super) fn compress(input: &[u8], level: i32, output: &mut Vec<u8>) -> io::Result<()> {
+    if level != LZ4_LEVEL_DEFAULT {
+        return compress_harder(input, level.unsigned_abs().max(HARDER_LEVEL_MIN), output);
+    }
     let info = FrameInfo::new().block_mode(BlockMode::Independent).block_size(BlockSize::Max64KB);
     let mut encoder = FrameEncoder::with_frame_info(info, output);
     encoder.write_all(input)?;
     encoder.finish().map_err(io::Error::other)?;
     Ok(())
+}
+
+fn compress_harder(input: &[u8], level: u32, output: &mut Vec<u8>) -> io::Result<()> {
+    let mut encoder = lz4::EncoderBuilder::new()
+        .block_mode(lz4::BlockMode::Independent)
+        .block_size(lz4::BlockSize::Max64KB)
+        .block_checksum(lz4::liblz4::BlockChecksum::NoBlockChecksum)
+        .checksum(lz4::ContentChecksum::NoChecksum)
+        .level(level)
+        .build(output)?;
+    encoder.write_all(input)?;
+    let (_, result) = encoder.finish();
+    result
 }
 
 /// Yields one block after the other.

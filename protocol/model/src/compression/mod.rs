@@ -85,7 +85,7 @@ impl Codec {
         match self {
             Self::None | Self::Snappy => 0,
             Self::Gzip => GZIP_LEVEL_DEFAULT,
-            Self::Lz4 => 9,
+            Self::Lz4 => LZ4_LEVEL_DEFAULT,
             Self::Zstd => 3,
         }
     }
@@ -93,6 +93,8 @@ impl Codec {
 
 /// Kafka's number for "the library's own default".
 const GZIP_LEVEL_DEFAULT: i32 = -1;
+/// Kafka's default, which stands for the fast encoder rather than for a step between 8 and 10.
+const LZ4_LEVEL_DEFAULT: i32 = 9;
 
 impl fmt::Display for Codec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,7 +158,7 @@ impl Compression {
         Self { codec, level: codec.default_level() }
     }
 
-    /// The codec at this level. Lz4's levels are accepted and all mean the same: the encoder has one.
+    /// The codec at this level.
     ///
     /// # Errors
     /// If the codec does not have the level.
@@ -194,7 +196,7 @@ impl Compression {
             }
             Codec::Gzip => gzip::compress(input, self.level, output),
             Codec::Snappy => snappy::compress(input, output),
-            Codec::Lz4 => lz4::compress(input, output),
+            Codec::Lz4 => lz4::compress(input, self.level, output),
             Codec::Zstd => zstd::compress(input, self.level, output),
         };
         done.map_err(|source| CompressionError::Codec { codec: self.codec, source })

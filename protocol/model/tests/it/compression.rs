@@ -58,6 +58,18 @@ fn every_level_gives_back_what_it_took_and_others_are_refused() {
 }
 
 #[test]
+fn a_higher_level_of_lz4_makes_less_of_the_same_data() {
+    let data = sample();
+    let size = |level| {
+        let compression = Compression::with_level(Codec::Lz4, level).expect("a level");
+        compressed(compression, &data).len()
+    };
+    assert!(size(17) < size(3), "{} {}", size(17), size(3));
+    assert!(size(3) < size(9), "9 is the fast encoder: {} {}", size(3), size(9));
+    assert_eq!(compressed(Compression::of(Codec::Lz4), &data).len(), size(9));
+}
+
+#[test]
 fn a_bomb_is_an_error_that_names_both_sizes() {
     let data = vec![0; 1 << 20];
     for codec in CODECS {
@@ -92,10 +104,13 @@ fn a_raw_snappy_block_cannot_claim_more_than_its_bytes_can_yield() {
 
 #[test]
 fn an_lz4_frame_is_written_as_kafka_writes_it() {
-    let packed = compressed(Compression::of(Codec::Lz4), &sample());
-    // Version 1, independent blocks of 64 KiB, no checksum but the header's.
-    assert!(packed.starts_with(&[0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82]));
-    assert!(packed.ends_with(&[0; 4]));
+    for level in [1, 3, 9, 17] {
+        let compression = Compression::with_level(Codec::Lz4, level).expect("a level");
+        let packed = compressed(compression, &sample());
+        // Version 1, independent blocks of 64 KiB, no checksum but the header's.
+        assert!(packed.starts_with(&[0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82]), "level {level}");
+        assert!(packed.ends_with(&[0; 4]), "level {level}");
+    }
 }
 
 #[test]

@@ -1,0 +1,205 @@
+//! What is measured, for the benches and for the counting of instructions: the same inputs for our code and for crate
+//! kafka-protocol, each as a closure that does the work once.
+
+use bytes::{Bytes, BytesMut};
+use compact_str::format_compact;
+use kafka_protocol::indexmap::IndexMap;
+use kafka_protocol::messages as theirs;
+use kafka_protocol::protocol::{Decodable as _, Encodable as _};
+use kafka_protocol::records as their_records;
+use ottla_model::batch::{BatchBuilder, NewRecord, RecordBatch};
+use ottla_model::compression::Compression;
+use ottla_model::{NodeId, Offset, PartitionIndex, TopicName};
+use ottla_protocol::Records;
+use ottla_protocol::codec::Message as _;
+use ottla_protocol::messages::fetch::{FetchResponse, FetchableTopicResponse, PartitionData};
+use ottla_protocol::messages::metadata::{
+    MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+};
+use ottla_protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+
+/// The newest version of each that names topics rather than to number them.
+const PRODUCE_VERSION: i16 = 12;
+const FETCH_VERSION: i16 = 12;
+const METADATA_VERSION: i16 = 12;
+const NOW_MS: i64 = 1_700_000_000_000;
+/// Records in each batch that is built or walked.
+const BATCH_RECORDS: usize = 100;
+
+/// A piece of work by both.
+pub struct Case {
+    /// What is done.
+    pub name: String,
+    /// By us.
+    pub ours: Box<dyn FnMut()>,
+    /// By crate kafka-protocol.
+    pub theirs: Box<dyn FnMut()>,
+}
+
+/// All of them.
+pub fn all() -> Vec<Case> {
+    let mut cases = Vec::new();
+    cases.extend([1, 10, 100].map(decode_produce));
+    cases.extend([1, 1000].map(encode_fetch));
+    cases.extend([1, 1000].map(encode_metadata));
+    cases.extend([10, 100, 1024].map(build_batch));
+    cases.extend([10, 100, 1024].map(iterate_batch));
+    cases
+}
+
+fn case(name: String, mut ours: impl FnMut() + 'static, mut theirs: impl FnMut() + 'static) -> Case {
+    // Both are seen to work before either is measured.
+    ours();
+    theirs();
+    Case { name, ours: Box::new(ours), theirs: Box::new(theirs) }
+}
+
+fn decode_produce(partitions: i32) -> Case {
+    let partition =
+        |index| PartitionProduceData { index: PartitionIndex::new(index), records: Some(batch(100).into()) };
+    let request = ProduceRequest {
+        acks: -1,
+        timeout_ms: 30_000,
+        topic_data: vec![TopicProduceData {
+            name: "orders".into(),
+            partition_data: (0..partitions).map(partition).collect(),
+            ..TopicProduceData::default()
+        }],
+        ..ProduceRequest::default()
+    };
+    let bytes = request.to_bytes(PRODUCE_VERSION).expect("it encodes");
+    let same = bytes.clone();
+    case(
+        format!("decode Produce, {partitions} partitions"),
+        move || drop(ProduceRequest::decode(bytes.clone(), PRODUCE_VERSION).expect("it decodes")),
+        move || drop(theirs::ProduceRequest::decode(&mut same.clone(), PRODUCE_VERSION).expect("it decodes")),
+    )
+}
+
+fn encode_fetch(topics: usize) -> Case {
+    let records = batch(100);
+    let topic = |at| FetchableTopicResponse {
+        topic: TopicName::new(format_compact!("topic-{at}")),
+        partitions: vec![PartitionData {
+            high_watermark: Offset::new(1_000_000),
+            last_stable_offset: Offset::new(1_000_000),
+            log_start_offset: Offset::ZERO,
+            aborted_transactions: None,
+            records: Some(Records::Inline(records.clone())),
+            ..PartitionData::default()
+        }],
+        ..FetchableTopicResponse::default()
+    };
+    let ours = FetchResponse { responses: (0..topics).map(topic).collect(), ..FetchResponse::default() };
+    let mut bytes = ours.to_bytes(FETCH_VERSION).expect("it encodes");
+    let same = theirs::FetchResponse::decode(&mut bytes, FETCH_VERSION).expect("it decodes");
+    case(
+        format!("encode Fetch, {topics} topics"),
+        move || drop(ours.encode(FETCH_VERSION).expect("it encodes")),
+        move || same.encode(&mut BytesMut::new(), FETCH_VERSION).expect("it encodes"),
+    )
+}
+
+fn encode_metadata(topics: usize) -> Case {
+    let nodes = [1, 2, 3].map(NodeId::new);
+    let topic = |at| MetadataResponseTopic {
+        name: Some(TopicName::new(format_compact!("topic-{at}"))),
+        partitions: (0..3)
+            .map(|index| MetadataResponsePartition {
+                partition_index: PartitionIndex::new(index),
+                leader_id: nodes[0],
+                replica_nodes: nodes.to_vec(),
+                isr_nodes: nodes.to_vec(),
+                ..MetadataResponsePartition::default()
+            })
+            .collect(),
+        ..MetadataResponseTopic::default()
+    };
+    let broker = |node_id| MetadataResponseBroker {
+        node_id,
+        host: "broker.example.org".into(),
+        port: 9092,
+        ..MetadataResponseBroker::default()
+    };
+    let ours = MetadataResponse {
+        brokers: nodes.map(broker).to_vec(),
+        topics: (0..topics).map(topic).collect(),
+        ..MetadataResponse::default()
+    };
+    let mut bytes = ours.to_bytes(METADATA_VERSION).expect("it encodes");
+    let same = theirs::MetadataResponse::decode(&mut bytes, METADATA_VERSION).expect("it decodes");
+    case(
+        format!("encode Metadata, {topics} topics"),
+        move || drop(ours.encode(METADATA_VERSION).expect("it encodes")),
+        move || same.encode(&mut BytesMut::new(), METADATA_VERSION).expect("it encodes"),
+    )
+}
+
+fn build_batch(value_bytes: usize) -> Case {
+    let value = vec![b'x'; value_bytes];
+    let record = |offset| their_records::Record {
+        transactional: false,
+        control: false,
+        delete_horizon: false,
+        partition_leader_epoch: -1,
+        producer_id: -1,
+        producer_epoch: -1,
+        timestamp_type: their_records::TimestampType::Creation,
+        offset,
+        sequence: -1,
+        timestamp: NOW_MS,
+        key: None,
+        value: Some(Bytes::from(vec![b'x'; value_bytes])),
+        headers: IndexMap::new(),
+    };
+    let records: Vec<_> = (0..BATCH_RECORDS as i64).map(record).collect();
+    let options =
+        their_records::RecordEncodeOptions { version: 2, compression: their_records::Compression::None };
+    case(
+        format!("build a batch of {BATCH_RECORDS} × {value_bytes} B"),
+        move || {
+            let capacity = BATCH_RECORDS * (value_bytes + 16);
+            let mut builder = BatchBuilder::with_capacity(Compression::NONE, capacity);
+            for _ in 0..BATCH_RECORDS {
+                let record = NewRecord { timestamp_ms: NOW_MS, value: Some(&value), ..NewRecord::default() };
+                builder.append(&record).expect("it fits");
+            }
+            drop(builder.finish_bytes().expect("a batch"));
+        },
+        move || {
+            let mut buffer = BytesMut::with_capacity(BATCH_RECORDS * (value_bytes + 16) + 61);
+            their_records::RecordBatchEncoder::encode(&mut buffer, &records, &options).expect("a batch");
+        },
+    )
+}
+
+fn iterate_batch(value_bytes: usize) -> Case {
+    let bytes = batch(value_bytes);
+    let same = bytes.clone();
+    case(
+        format!("iterate a batch of {BATCH_RECORDS} × {value_bytes} B"),
+        move || {
+            let batch = RecordBatch::split_first(&mut bytes.clone()).expect("a batch").expect("all of it");
+            batch.verify_crc().expect("the right checksum");
+            let records = batch.records(0).expect("records");
+            let values = records.iter().map(|record| record.expect("a record").value.map_or(0, <[u8]>::len));
+            assert_eq!(values.sum::<usize>(), BATCH_RECORDS * value_bytes);
+        },
+        move || {
+            let set = their_records::RecordBatchDecoder::decode(&mut same.clone()).expect("a batch");
+            let values = set.records.iter().map(|record| record.value.as_ref().map_or(0, Bytes::len));
+            assert_eq!(values.sum::<usize>(), BATCH_RECORDS * value_bytes);
+        },
+    )
+}
+
+/// A batch without compression.
+fn batch(value_bytes: usize) -> Bytes {
+    let value = vec![b'x'; value_bytes];
+    let mut builder = BatchBuilder::new(Compression::NONE);
+    for _ in 0..BATCH_RECORDS {
+        let record = NewRecord { timestamp_ms: NOW_MS, value: Some(&value), ..NewRecord::default() };
+        builder.append(&record).expect("it fits");
+    }
+    builder.finish_bytes().expect("a batch")
+}
