@@ -1,5 +1,6 @@
 //! Where the sources lie, where builds go, and which packages there are, as cargo tells it. Changes nothing.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,6 +40,14 @@ impl Workspace {
     pub(crate) fn packages(&self) -> impl Iterator<Item = &Value> {
         let members = list(&self.metadata["workspace_members"]);
         list(&self.metadata["packages"]).iter().filter(move |package| members.contains(&package["id"]))
+    }
+
+    /// The folders of this workspace's packages, relative to it.
+    pub(crate) fn package_folders(&self) -> BTreeSet<PathBuf> {
+        let manifests =
+            self.packages().filter_map(|package| package["manifest_path"].as_str().map(Path::new));
+        let folders = manifests.filter_map(|manifest| manifest.parent()?.strip_prefix(&self.root).ok());
+        folders.map(Path::to_path_buf).collect()
     }
 
     /// The entry files of all targets (libraries, binaries, tests, …) of this workspace.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::Finding;
 use super::source::Source;
 
-pub(crate) fn check(sources: &[Source], roots: BTreeSet<PathBuf>) -> Vec<Finding> {
-    let by_path: BTreeMap<&Path, &Source> =
-        sources.iter().map(|source| (source.path.as_path(), source)).collect();
+/// `roots` are the entry files of all targets, and `sources` everything that they may be made of.
+pub(crate) fn check<'a>(sources: impl Iterator<Item = &'a Source>, roots: BTreeSet<PathBuf>) -> Vec<Finding> {
+    let by_path: BTreeMap<&Path, &Source> = sources.map(|source| (source.path.as_path(), source)).collect();
     let mut named: BTreeSet<PathBuf> = BTreeSet::new();
     let mut open: Vec<PathBuf> = roots.iter().cloned().collect();
     while let Some(path) = open.pop() {
@@ -63,7 +63,7 @@ mod tests {
     fn unnamed(files: &[(&str, &str)], root: &str) -> Vec<String> {
         let sources: Vec<Source> =
             files.iter().map(|(path, text)| Source::new(Path::new(path), (*text).to_owned())).collect();
-        let found = check(&sources, BTreeSet::from([PathBuf::from(root)]));
+        let found = check(sources.iter(), BTreeSet::from([PathBuf::from(root)]));
         found.iter().map(|finding| finding.path.display().to_string()).collect()
     }
 
