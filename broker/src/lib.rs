@@ -25,6 +25,6 @@ mod threads;
 
 pub use dispatch::{SERVED, Served};
 pub use identity::IdentityError;
-pub use run::run;
 pub use metadata_thread::Fault;
+pub use run::run;
 pub use running::{OpenListener, RunningBroker, StartError, StopError};

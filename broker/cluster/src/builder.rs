@@ -55,6 +55,11 @@ impl ImageBuilder {
         self.image.position = position;
     }
 
+    /// Notes what the log's control records say of `kraft.version`.
+    pub const fn set_kraft_version(&mut self, level: i16) {
+        self.image.kraft_version = level;
+    }
+
     /// Replays one record.
     ///
     /// # Errors

@@ -11,6 +11,8 @@ use crate::replay::ReplayError;
 
 /// `metadata.version`: which records the metadata log may hold, and in which versions.
 pub const METADATA_VERSION: &str = "metadata.version";
+/// `kraft.version`: how the quorum of controllers knows its voters (KIP-853).
+pub const KRAFT_VERSION: &str = "kraft.version";
 /// `eligible.leader.replicas.version` (KIP-966).
 const ELIGIBLE_LEADER_REPLICAS_VERSION: &str = "eligible.leader.replicas.version";
 /// 3.3-IV3: the oldest that Apache Kafka 4.4 opens.
@@ -39,7 +41,7 @@ const FEATURES: [Feature; 7] = [
     Feature { name: "share.version", min: 0, max: 2, initial: Some(2) },
     Feature { name: "streams.version", min: 0, max: 1, initial: Some(1) },
     Feature { name: "transaction.version", min: 0, max: 2, initial: Some(2) },
-    Feature { name: "kraft.version", min: 0, max: 1, initial: None },
+    Feature { name: KRAFT_VERSION, min: 0, max: 1, initial: None },
 ];
 
 /// The levels that this version understands: what it registers with.

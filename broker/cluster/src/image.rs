@@ -198,6 +198,8 @@ pub struct MetadataImage {
     pub(crate) configs: ShardMap<ConfigResource, Arc<ConfigMap>>,
     pub(crate) brokers: Arc<BTreeMap<NodeId, Arc<BrokerImage>>>,
     pub(crate) features: Arc<BTreeMap<CompactString, i16>>,
+    /// The level of `kraft.version`, which a control record of the log holds and no metadata record.
+    pub(crate) kraft_version: i16,
     pub(crate) next_producer_id: ProducerId,
     pub(crate) kept: Arc<KeptRecords>,
     pub(crate) partition_count: usize,
@@ -221,6 +223,7 @@ impl MetadataImage {
             configs: ShardMap::new(),
             brokers: Arc::default(),
             features: Arc::default(),
+            kraft_version: 0,
             next_producer_id: ProducerId::new(0),
             kept: Arc::default(),
             partition_count: 0,
@@ -302,7 +305,13 @@ impl MetadataImage {
         self.features.get(name).copied().unwrap_or(0)
     }
 
-    /// The finalised features and their levels.
+    /// The level of `kraft.version`: 1 where the log itself says who its voters are (KIP-853).
+    #[must_use]
+    pub const fn kraft_version(&self) -> i16 {
+        self.kraft_version
+    }
+
+    /// The features that metadata records finalise, and their levels.
     pub fn features(&self) -> impl Iterator<Item = (&CompactString, i16)> {
         self.features.iter().map(|(name, level)| (name, *level))
     }

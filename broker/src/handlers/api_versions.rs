@@ -1,6 +1,7 @@
 //! ApiVersions: which APIs are served in which versions, and the cluster's features (KIP-511, KIP-584, KIP-1242).
 
-use ottla_cluster::features;
+use compact_str::CompactString;
+use ottla_cluster::{MetadataImage, features};
 use ottla_model::{ErrorCode, NodeId};
 use ottla_network::Outcome;
 use ottla_protocol::api::ApiKey;
@@ -40,17 +41,19 @@ pub(crate) fn handle(call: &mut Call<'_>, request: ApiVersionsRequest) -> Outcom
             })
             .collect(),
         finalized_features_epoch: image.position().offset.get(),
-        finalized_features: image
-            .features()
-            .filter(|(_, level)| *level > 0)
-            .map(|(name, level)| FinalizedFeatureKey {
-                name: name.clone(),
-                max_version_level: level,
-                min_version_level: level,
-            })
-            .collect(),
+        finalized_features: finalized(&image),
         ..ApiVersionsResponse::default()
     })
+}
+
+/// The features in force, those at level 0 aside.
+fn finalized(image: &MetadataImage) -> Vec<FinalizedFeatureKey> {
+    let recorded = image.features().map(|(name, level)| (name.clone(), level));
+    let kraft = (CompactString::const_new(features::KRAFT_VERSION), image.kraft_version());
+    let in_force = recorded.chain([kraft]).filter(|(_, level)| *level > 0);
+    in_force
+        .map(|(name, level)| FinalizedFeatureKey { name, max_version_level: level, min_version_level: level })
+        .collect()
 }
 
 /// The answer to a version that is not served: in version 0, with the versions that are, so that the client can ask

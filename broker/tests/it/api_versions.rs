@@ -49,7 +49,20 @@ fn features_with_a_lowest_level_of_zero_are_shown_from_version_4() {
     };
     let third = connection.call(&request("tests"), 3);
     assert_eq!(features(&third), ["metadata.version"]);
-    assert!(third.finalized_features.iter().any(|feature| feature.name == "metadata.version"));
+    // The seven of a freshly formatted Apache Kafka 4.4.0.
+    let mut finalized: Vec<_> =
+        third.finalized_features.iter().map(|feature| (&*feature.name, feature.max_version_level)).collect();
+    finalized.sort_unstable();
+    let expected = [
+        ("eligible.leader.replicas.version", 1),
+        ("group.version", 1),
+        ("kraft.version", 1),
+        ("metadata.version", 33),
+        ("share.version", 2),
+        ("streams.version", 1),
+        ("transaction.version", 2),
+    ];
+    assert_eq!(finalized, expected);
     assert_eq!(features(&connection.call(&request("tests"), 4)).len(), 7);
 }
 

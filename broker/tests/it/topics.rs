@@ -14,8 +14,12 @@ use crate::requests::{
 };
 
 fn delete_by_name(connection: &mut Connection, topic: &str) -> ErrorCode {
+    delete_by_name_in(connection, topic, 5)
+}
+
+fn delete_by_name_in(connection: &mut Connection, topic: &str, version: i16) -> ErrorCode {
     let request = DeleteTopicsRequest { topic_names: vec![topic.into()], ..DeleteTopicsRequest::default() };
-    connection.call(&request, 5).responses[0].error_code
+    connection.call(&request, version).responses[0].error_code
 }
 
 fn delete_by_id(connection: &mut Connection, id: Uuid) -> ErrorCode {
@@ -106,7 +110,14 @@ fn deletion_can_be_switched_off() {
     let broker = TestBroker::builder().set("delete.topic.enable", "false").start();
     let mut connection = broker.connect();
     create_topic(&mut connection, "staying", 1);
-    assert_eq!(delete_by_name(&mut connection, "staying"), ErrorCode::TOPIC_DELETION_DISABLED);
+    // Older versions have no code for it.
+    for (version, code) in [
+        (1, ErrorCode::INVALID_REQUEST),
+        (2, ErrorCode::INVALID_REQUEST),
+        (3, ErrorCode::TOPIC_DELETION_DISABLED),
+    ] {
+        assert_eq!(delete_by_name_in(&mut connection, "staying", version), code, "version {version}");
+    }
     assert_eq!(append(&mut connection, "staying", 0, batch(1)), 0);
 }
 

@@ -82,6 +82,7 @@ impl MetadataLog {
         let state = QuorumState { leader_id: owner.node_id, leader_epoch: epoch };
         files::write_quorum_state(&*folder, &state.to_text(found.kraft.version))?;
         let mut builder = found.builder;
+        builder.set_kraft_version(found.kraft.version);
         let mut opened = Self {
             log,
             folder,
