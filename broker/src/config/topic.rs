@@ -265,7 +265,8 @@ pub enum TopicConfigError {
 
 impl TopicConfig {
     /// Checks the values that somebody asks for, without regard to any other: the names exist, the values are within
-    /// their bounds, and this version acts on them. A value that is the default anyway is always right.
+    /// their bounds, and this version acts on them. One that it does not act on cannot be set to its default either:
+    /// whoever asks for seven days of retention is not to believe that he got them.
     ///
     /// # Errors
     ///
@@ -276,9 +277,8 @@ impl TopicConfig {
         for (key, text) in asked {
             let row = find(key).ok_or_else(|| TopicConfigError::Unknown(key.to_owned()))?;
             let text = text.ok_or_else(|| TopicConfigError::WithoutValue(key.to_owned()))?;
-            let value = row.property.parse(text).map_err(TopicConfigError::Invalid)?;
-            let default = row.property.default.and_then(|default| row.property.parse(default).ok());
-            if row.property.effect != Effect::Acts && default.as_ref() != Some(&value) {
+            row.property.parse(text).map_err(TopicConfigError::Invalid)?;
+            if row.property.effect != Effect::Acts {
                 return Err(TopicConfigError::NotYet { key: row.property.name, value: text.to_owned() });
             }
         }
@@ -437,8 +437,12 @@ mod tests {
         let check =
             |key: &'static str, value| TopicConfig::check([(key, value)]).map_err(|error| error.to_string());
         assert_eq!(check("segment.bytes", Some("1048576")), Ok(()));
-        assert_eq!(check("cleanup.policy", Some("delete")), Ok(()));
-        assert_eq!(check("retention.ms", Some("604800000")), Ok(()));
+        for (key, default) in [("cleanup.policy", "delete"), ("retention.ms", "604800000")] {
+            let message = format!(
+                "The topic config {key} cannot be set to {default}: this version does not act on it yet."
+            );
+            assert_eq!(check(key, Some(default)), Err(message));
+        }
         assert_eq!(check("no.such", Some("1")), Err("Unknown topic config name: no.such".to_owned()));
         assert_eq!(
             check("segment.bytes", None),
