@@ -5,7 +5,7 @@ use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned as _;
 use syn::{
     Attribute, Data, DeriveInput, Error, Expr, ExprLit, ExprRange, Field as SynField, Fields,
-    GenericArgument, Ident, Lit, LitInt, LitStr, PathArguments, RangeLimits, Result, Token, Type,
+    GenericArgument, Ident, Lit, PathArguments, RangeLimits, Result, Token, Type,
 };
 
 /// The number of tagged fields is written as one byte.
@@ -189,19 +189,28 @@ impl FieldAttr {
     fn parse(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         match name_of(meta).as_str() {
             "versions" => set(&mut self.versions, meta, parse_versions),
+            "ignorable" if meta.input.peek(Token![=]) => {
+                Err(meta.error("ignorable stands alone, without a value"))
+            }
             "ignorable" => set(&mut self.ignorable, meta, |_| Ok(())),
             "nullable" => set(&mut self.nullable, meta, |meta| {
                 if meta.input.peek(Token![=]) { parse_versions(meta) } else { Ok(Versions::ALL) }
             }),
-            "tag" => set(&mut self.tag, meta, |meta| {
-                let number: LitInt = meta.value()?.parse()?;
-                Ok((number.span(), number.base10_parse()?))
-            }),
+            "tag" => set(&mut self.tag, meta, |meta| parse_tag(&meta.value()?.parse()?)),
+            "default" if !meta.input.peek(Token![=]) => {
+                Err(meta.error("expected a value: default = -1, or default = empty for an Option"))
+            }
             "default" => set(&mut self.default, meta, |meta| meta.value()?.parse()),
             "flexible" => set(&mut self.flexible, meta, |meta| meta.value()?.parse()),
             "name" => set(&mut self.name, meta, |meta| {
-                let name: LitStr = meta.value()?.parse()?;
-                Ok(name.value())
+                let name: Expr = meta.value()?.parse()?;
+                match &name {
+                    Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.value()),
+                    _ => Err(Error::new(
+                        name.span(),
+                        "expected the schema's name as text: name = \"ISRNodes\"",
+                    )),
+                }
             }),
             _ => Err(meta
                 .error("expected one of versions, ignorable, nullable, tag, default, flexible = none, name")),
@@ -310,9 +319,21 @@ fn is_word(value: &Expr, word: &str) -> bool {
 }
 
 fn parse_i16(value: &Expr) -> Result<i16> {
-    match value {
-        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse(),
-        _ => Err(Error::new(value.span(), "expected a number from 0 to 32767")),
+    let number = match value {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
+        _ => None,
+    };
+    number.ok_or_else(|| Error::new(value.span(), "expected a number from 0 to 32767"))
+}
+
+fn parse_tag(value: &Expr) -> Result<(proc_macro2::Span, u32)> {
+    let number = match value {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
+        _ => None,
+    };
+    match number {
+        Some(tag) => Ok((value.span(), tag)),
+        None => Err(Error::new(value.span(), "expected a tag: a number from 0 to 4294967295")),
     }
 }
 
@@ -320,7 +341,7 @@ fn parse_versions(meta: &ParseNestedMeta<'_>) -> Result<Versions> {
     let value: Expr = meta.value()?.parse()?;
     let allowed = "expected versions: 3, 3.., ..=5 or 3..=5";
     let versions = match &value {
-        Expr::Lit(_) => {
+        Expr::Lit(ExprLit { lit: Lit::Int(_), .. }) => {
             let only = parse_i16(&value)?;
             Versions { first: only, last: only }
         }
