@@ -108,7 +108,7 @@ fn read(line: &Value) -> Result<Value, Failure> {
 }
 
 fn describe(record: &RecordView<'_>) -> Value {
-    let headers = record.headers.clone().map(|(key, value)| json!([to_hex(key), value.map(to_hex)]));
+    let headers = record.headers.map(|(key, value)| json!([to_hex(key), value.map(to_hex)]));
     json!({
         "offset": record.offset.get(),
         "timestamp": record.timestamp_ms,

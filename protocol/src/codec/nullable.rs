@@ -80,7 +80,11 @@ impl<T: Struct> Nullable for T {
 impl Nullable for CompactString {
     fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError> {
         let Some(length) = reader.text_length()? else { return Ok(None) };
-        Ok(Some(Self::from_utf8_lossy(reader.take(length)?)))
+        let bytes = reader.take(length)?;
+        Ok(Some(match std::str::from_utf8(bytes) {
+            Ok(text) => Self::new(text),
+            Err(_) => Self::from_utf8_lossy(bytes),
+        }))
     }
 
     fn write_nullable(value: Option<&Self>, writer: &mut Writer) -> Result<(), EncodeError> {
@@ -106,6 +110,7 @@ names!(TopicName GroupId TransactionalId);
 
 /// A slice that shares the frame.
 impl Nullable for Bytes {
+    #[inline]
     fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError> {
         let Some(length) = reader.bytes_length()? else { return Ok(None) };
         reader.take_bytes(length).map(Some)
@@ -125,6 +130,7 @@ impl Nullable for Bytes {
 
 /// Read as a slice that shares the frame; written without copying large data.
 impl Nullable for Records {
+    #[inline]
     fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError> {
         Ok(Bytes::read_nullable(reader)?.map(Self::Inline))
     }

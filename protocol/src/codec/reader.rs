@@ -146,10 +146,21 @@ impl Reader {
     ///
     /// # Errors
     /// When the section of tagged fields is damaged.
+    #[inline]
     pub fn end_struct(&mut self) -> Result<(), DecodeError> {
         if !self.flexible {
             return Ok(());
         }
+        // Nearly always there are none.
+        if self.frame.get(self.at) == Some(&0) {
+            self.at += 1;
+            return Ok(());
+        }
+        self.skip_tags()
+    }
+
+    #[cold]
+    fn skip_tags(&mut self) -> Result<(), DecodeError> {
         for _ in 0..self.tag_count()? {
             let (_, size) = self.tag()?;
             self.skip(size)?;
@@ -183,6 +194,7 @@ impl Reader {
     ///
     /// # Errors
     /// When fewer are left.
+    #[inline]
     pub fn take_bytes(&mut self, count: usize) -> Result<Bytes, DecodeError> {
         self.check_left(count)?;
         let taken = self.frame.slice(self.at..self.at + count);
@@ -213,16 +225,30 @@ impl Reader {
     /// When the input ends within it or a sixth byte would follow.
     #[inline]
     pub fn unsigned_varint(&mut self) -> Result<u32, DecodeError> {
-        let at = self.at;
+        // Most are lengths of a name, or how many tags there are: one byte.
+        match self.frame.get(self.at) {
+            Some(byte) if byte & 0x80 == 0 => {
+                self.at += 1;
+                Ok((*byte).into())
+            }
+            _ => self.long_unsigned_varint(),
+        }
+    }
+
+    fn long_unsigned_varint(&mut self) -> Result<u32, DecodeError> {
+        let rest = self.frame.get(self.at..).unwrap_or_default();
         let mut value = 0_u32;
-        for index in 0..VARINT_BYTES_MAX {
-            let [byte] = self.take_array()?;
+        for (index, byte) in rest.iter().take(VARINT_BYTES_MAX).enumerate() {
             value |= u32::from(byte & 0x7f) << (7 * index);
             if byte & 0x80 == 0 {
+                self.at += index + 1;
                 return Ok(value);
             }
         }
-        Err(DecodeError::new(DecodeErrorKind::VarintTooLong, at))
+        if rest.len() >= VARINT_BYTES_MAX {
+            return Err(self.error(DecodeErrorKind::VarintTooLong));
+        }
+        Err(DecodeError::new(DecodeErrorKind::Truncated { needed: 1, left: 0 }, self.at + rest.len()))
     }
 
     /// The length of a text, in either form; none for null.
@@ -271,10 +297,12 @@ impl Reader {
         DecodeError::new(kind, self.at)
     }
 
+    #[inline]
     fn compact_length(&mut self) -> Result<Option<usize>, DecodeError> {
         Ok(self.unsigned_varint()?.checked_sub(1).map(|length| length as usize))
     }
 
+    #[inline]
     fn check_left(&self, needed: usize) -> Result<(), DecodeError> {
         let left = self.remaining();
         if needed > left { Err(self.error(DecodeErrorKind::Truncated { needed, left })) } else { Ok(()) }

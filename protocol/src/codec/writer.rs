@@ -103,7 +103,7 @@ impl Encoded {
 #[derive(Debug, Default)]
 pub struct Writer {
     /// Everything but the foreign parts.
-    own: BytesMut,
+    own: Vec<u8>,
     /// Foreign parts, each before the byte of `own` at that position; ascending.
     foreign: Vec<(usize, Piece)>,
     foreign_bytes: usize,
@@ -115,7 +115,7 @@ impl Writer {
     /// An empty writer. Writing a [`Message`](super::Message) sets the version.
     #[must_use]
     pub fn new() -> Self {
-        Self { own: BytesMut::with_capacity(FIRST_RESERVE_BYTES), ..Self::default() }
+        Self { own: Vec::with_capacity(FIRST_RESERVE_BYTES), ..Self::default() }
     }
 
     /// Goes over to another message, or another version, at the same position.
@@ -156,18 +156,19 @@ impl Writer {
 
     /// What was written.
     #[must_use]
-    pub fn finish(mut self) -> Encoded {
+    pub fn finish(self) -> Encoded {
         let mut pieces = Vec::with_capacity(2 * self.foreign.len() + 1);
+        let mut own = Bytes::from(self.own);
         let mut taken = 0;
         for (position, piece) in self.foreign {
             if position > taken {
-                pieces.push(Piece::Bytes(self.own.split_to(position - taken).freeze()));
+                pieces.push(Piece::Bytes(own.split_to(position - taken)));
                 taken = position;
             }
             pieces.push(piece);
         }
-        if !self.own.is_empty() {
-            pieces.push(Piece::Bytes(self.own.freeze()));
+        if !own.is_empty() {
+            pieces.push(Piece::Bytes(own));
         }
         Encoded { pieces }
     }
@@ -210,6 +211,7 @@ impl Writer {
     }
 
     /// Ends a struct that has no tagged fields: in a flexible version it says so.
+    #[inline]
     pub fn end_struct(&mut self) {
         if self.flexible {
             self.put(&[0]);
@@ -246,11 +248,20 @@ impl Writer {
     /// Writes an unsigned number in as few bytes as it takes, seven bits each, the lowest first.
     #[inline]
     pub fn put_unsigned_varint(&mut self, value: u32) {
+        // Most are lengths of a name, or how many tags there are: one byte.
+        match u8::try_from(value) {
+            Ok(byte) if byte < 0x80 => self.own.push(byte),
+            _ => self.put_long_unsigned_varint(value),
+        }
+    }
+
+    fn put_long_unsigned_varint(&mut self, value: u32) {
         let (bytes, length) = unsigned_varint(value);
         self.put(bytes.get(..length).unwrap_or(&bytes));
     }
 
     /// The length of a text, in either form.
+    #[inline]
     pub(super) fn put_text_length(&mut self, length: usize) -> Result<(), EncodeError> {
         match i16::try_from(length) {
             Ok(_) if self.flexible => self.put_compact_length(length),
@@ -268,6 +279,7 @@ impl Writer {
     }
 
     /// The length of a byte string, records or an array, in either form.
+    #[inline]
     pub(super) fn put_length(&mut self, length: usize) -> Result<(), EncodeError> {
         if self.flexible {
             return self.put_compact_length(length);
@@ -305,7 +317,13 @@ impl Writer {
         self.foreign.push((self.own.len(), piece));
     }
 
+    #[inline]
     fn put_compact_length(&mut self, length: usize) -> Result<(), EncodeError> {
+        // Most lengths, one more than said, are one byte.
+        if let Ok(short @ ..0x7f) = u8::try_from(length) {
+            self.own.push(short + 1);
+            return Ok(());
+        }
         let length = length_i32(length)?;
         self.put_unsigned_varint(length.unsigned_abs() + 1);
         Ok(())

@@ -7,6 +7,7 @@ mod frames;
 mod fuzz;
 mod golden;
 mod hostile;
+mod memory;
 mod primitives;
 mod properties;
 mod random;
