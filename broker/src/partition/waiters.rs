@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Reactors have one bit each in a partition's marks.
-pub(crate) const REACTORS_MAX: usize = u64::BITS as usize;
+/// So many reactors have their bits in one word of a partition's marks.
+const REACTORS_PER_WORD: usize = u64::BITS as usize;
 
 /// The number by which wait tables know a partition, unique while the process lives: a topic that is deleted and
 /// made anew gets another one.
@@ -60,11 +60,7 @@ pub(crate) struct ReadyLists {
 
 impl ReadyLists {
     /// One list for each of `reactors` threads.
-    ///
-    /// # Panics
-    /// With more than [`REACTORS_MAX`].
     pub(crate) fn new(reactors: usize) -> Self {
-        assert!(reactors <= REACTORS_MAX, "{reactors} reactors, at most {REACTORS_MAX} have a bit");
         Self { lists: (0..reactors).map(|_| Arc::new(ReadyList::default())).collect() }
     }
 
@@ -76,46 +72,66 @@ impl ReadyLists {
 /// A partition's side: a bit for each reactor that waits and for each that was told already.
 #[derive(Debug)]
 pub(crate) struct Waiters {
+    /// One for every 64 reactors: on most machines one.
+    words: Box<[Word]>,
+    ready: ReadyLists,
+}
+
+/// The bits of 64 reactors.
+#[derive(Debug, Default)]
+struct Word {
     interested: AtomicU64,
     marked: AtomicU64,
-    ready: ReadyLists,
 }
 
 impl Waiters {
     pub(crate) fn new(ready: ReadyLists) -> Self {
-        Self { interested: AtomicU64::new(0), marked: AtomicU64::new(0), ready }
+        let words = ready.lists.len().div_ceil(REACTORS_PER_WORD);
+        Self { words: (0..words).map(|_| Word::default()).collect(), ready }
     }
 
     /// A reactor wants to hear of moves. Only that reactor's thread sets and clears its bit. A mark that nobody was
     /// left to take is cleared, else the next move would count as told already.
     pub(crate) fn register(&self, reactor: usize) {
-        self.interested.fetch_or(1 << reactor, Ordering::AcqRel);
+        let (word, bit) = self.place(reactor);
+        word.interested.fetch_or(bit, Ordering::AcqRel);
         self.taken(reactor);
     }
 
     /// Nobody waits on that reactor any more.
     pub(crate) fn unregister(&self, reactor: usize) {
-        self.interested.fetch_and(!(1 << reactor), Ordering::AcqRel);
+        let (word, bit) = self.place(reactor);
+        word.interested.fetch_and(!bit, Ordering::AcqRel);
     }
 
     /// The reactor has taken the partition off its ready list and looks at it now.
     pub(crate) fn taken(&self, reactor: usize) {
-        self.marked.fetch_and(!(1 << reactor), Ordering::AcqRel);
+        let (word, bit) = self.place(reactor);
+        word.marked.fetch_and(!bit, Ordering::AcqRel);
     }
 
     /// Something that a waiter may wait for has moved.
     pub(crate) fn moved(&self, key: PartitionKey) {
-        let mut interested = self.interested.load(Ordering::Acquire);
-        while interested != 0 {
-            let reactor = interested.trailing_zeros();
-            let bit = 1_u64 << reactor;
-            interested &= !bit;
-            if self.marked.fetch_or(bit, Ordering::AcqRel) & bit == 0
-                && let Some(list) = self.ready.lists.get(reactor as usize)
-            {
-                list.push(key);
+        for (word, lists) in self.words.iter().zip(self.ready.lists.chunks(REACTORS_PER_WORD)) {
+            let mut interested = word.interested.load(Ordering::Acquire);
+            while interested != 0 {
+                let reactor = interested.trailing_zeros();
+                let bit = 1_u64 << reactor;
+                interested &= !bit;
+                if word.marked.fetch_or(bit, Ordering::AcqRel) & bit == 0
+                    && let Some(list) = lists.get(reactor as usize)
+                {
+                    list.push(key);
+                }
             }
         }
+    }
+
+    /// A reactor's word, and its bit there.
+    fn place(&self, reactor: usize) -> (&Word, u64) {
+        let word =
+            self.words.get(reactor / REACTORS_PER_WORD).expect("a reactor has a ready list and so a bit");
+        (word, 1 << (reactor % REACTORS_PER_WORD))
     }
 }
 
@@ -139,6 +155,22 @@ mod tests {
         waiters.moved(PartitionKey(7));
         let lists: Vec<_> = (0..3).filter_map(|reactor| ready.of(reactor)).map(|list| taken(&list)).collect();
         assert_eq!(lists, [vec![PartitionKey(7)], vec![], vec![PartitionKey(7)]]);
+    }
+
+    #[test]
+    fn each_of_many_reactors_has_a_bit_of_its_own() {
+        let ready = ReadyLists::new(130);
+        let waiters = Waiters::new(ready.clone());
+        for reactor in [1, 64, 129] {
+            waiters.register(reactor);
+        }
+        waiters.moved(PartitionKey(7));
+        let told = |reactor: &usize| ready.of(*reactor).is_some_and(|list| !taken(&list).is_empty());
+        assert_eq!((0..130).filter(told).collect::<Vec<_>>(), [1, 64, 129]);
+        waiters.unregister(129);
+        waiters.taken(64);
+        waiters.moved(PartitionKey(7));
+        assert_eq!((0..130).filter(told).collect::<Vec<_>>(), [64]);
     }
 
     #[test]
