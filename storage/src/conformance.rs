@@ -164,8 +164,8 @@ fn a_read_stops_at_its_bounds(make: Make<'_>) {
     }
     let from_7 = request(offset(7));
     assert_eq!(read(&ReadRequest { max_bytes: 1, ..from_7 }), size, "one batch at least");
-    assert_eq!(read(&ReadRequest { max_bytes: 1, at_least_one_batch: false, ..from_7 }), 1);
-    assert_eq!(read(&ReadRequest { max_bytes: 0, at_least_one_batch: false, ..from_7 }), 0);
+    assert_eq!(read(&ReadRequest { max_bytes: 1, at_least_one_batch: false, ..from_7 }), 0);
+    assert_eq!(read(&ReadRequest { max_bytes: size, at_least_one_batch: false, ..from_7 }), size);
     assert_eq!(read(&ReadRequest { max_bytes: size + 7, ..from_7 }), size + 7, "cut at the exact byte");
     assert_eq!(read(&ReadRequest { end: ReadEnd::Before(offset(5)), ..from_7 }), 0);
     assert_eq!(read(&request(offset(100))), 0);

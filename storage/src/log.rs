@@ -199,7 +199,8 @@ pub struct ReadRequest {
     pub max_bytes: u64,
     /// Where to stop.
     pub end: ReadEnd,
-    /// The first batch is returned whole even if it is larger than `max_bytes`.
+    /// The first batch is returned whole even if it is larger than `max_bytes`; else nothing is, for a part of one batch
+    /// is of no use. Only later ones are cut.
     pub at_least_one_batch: bool,
     /// Whether the read may wait for a disk.
     pub mode: ReadMode,

@@ -138,6 +138,9 @@ impl State {
             let room = request.max_bytes.saturating_sub(bytes.len() as u64);
             let is_first = bytes.is_empty() && request.at_least_one_batch;
             let room = if is_first { usize::MAX } else { usize::try_from(room).unwrap_or(usize::MAX) };
+            if bytes.is_empty() && room < batch.bytes().len() {
+                break;
+            }
             bytes.extend_from_slice(batch.bytes().get(..room).unwrap_or(batch.bytes()));
         }
         let length = bytes.len() as u64;

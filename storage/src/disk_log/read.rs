@@ -106,6 +106,11 @@ fn visible_bytes(segment: &Segment, positions: &LogPositions) -> u64 {
 }
 
 fn slice_length(request: &ReadRequest, first: &FoundBatch, stop: u64) -> u64 {
-    let least = if request.at_least_one_batch { first.header.size() as u64 } else { 0 };
-    stop.saturating_sub(first.position).min(request.max_bytes.max(least))
+    let first_bytes = first.header.size() as u64;
+    let limit = match request.max_bytes {
+        max_bytes if max_bytes >= first_bytes => max_bytes,
+        _ if request.at_least_one_batch => first_bytes,
+        _ => 0,
+    };
+    stop.saturating_sub(first.position).min(limit)
 }
