@@ -1,7 +1,7 @@
 //! Makes the partitions on this broker's disks those that the metadata says it holds: once when it starts, then image
 //! by image, always before the image is published. Waits for disks, so it runs on no reactor.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,11 +20,14 @@ const CREATING_THREADS_MAX: usize = 8;
 /// Opens every log, sets aside those that the image does not know, makes those that are missing.
 pub(crate) fn open_all(broker: &Broker, image: &MetadataImage) -> Result<(), LogDirError> {
     let settings = SettingsByTopic::new(broker, image);
+    let is_first_start = image.broker(broker.node_id).is_none();
+    let mut failed = HashSet::new();
     for directory in broker.log_dirs.iter() {
         let threads = broker.config.storage.recovery_threads_per_dir;
         let config = |name: &TopicPartition| settings.of(&name.topic).log.clone();
         let report = directory.dir.load(threads, broker.clock.now_ms(), &config)?;
-        tell(directory, &report, image.broker(broker.node_id).is_none());
+        tell(directory, &report, is_first_start);
+        failed.extend(report.failed.into_iter().map(|(folder, _)| folder));
         for loaded in report.logs {
             adopt(broker, image, &settings, directory, loaded);
         }
@@ -33,10 +36,18 @@ pub(crate) fn open_all(broker: &Broker, image: &MetadataImage) -> Result<(), Log
         let held = broker.partitions.topic_by_id(&topic.id);
         numbered(topic).filter_map(move |(index, partition)| {
             let is_held = held.as_ref().is_some_and(|held| held.partition(index).is_some());
-            (!is_held).then_some((&**topic, index, partition))
+            let is_missing = !is_held && partition.replicas.contains(&broker.node_id);
+            is_missing.then_some((&**topic, index, partition))
         })
     });
-    create_all(broker, &settings, &missing.collect::<Vec<_>>());
+    let missing: Vec<_> = missing.collect();
+    for (topic, index, _) in &missing {
+        let folder = format!("{}-{index}", topic.name);
+        if !failed.contains(&folder) {
+            tracing::warn!(partition = folder, "no log directory has this partition: it is made anew, empty");
+        }
+    }
+    create_all(broker, &settings, &missing);
     Ok(())
 }
 
@@ -90,18 +101,38 @@ fn adopt(
     directory: &HeldDir,
     loaded: LoadedLog,
 ) {
-    let LoadedLog { partition: name, topic_id, log, high_watermark, .. } = loaded;
-    let known = image.topic(name.topic.as_str()).filter(|topic| Some(topic.id) == topic_id);
+    let LoadedLog { partition: name, topic_id, log, high_watermark, recovery } = loaded;
+    // A stop while it was made leaves a folder that says nothing of its topic. Without a record it is as good as new.
+    let never_written = log.positions().log_end.offset == Offset::ZERO && recovery.cut.is_none();
+    let known = image.topic(name.topic.as_str()).filter(|topic| match topic_id {
+        Some(id) => topic.id == id,
+        None => never_written,
+    });
     let partition = known.and_then(|topic| Some((topic, topic.partition(name.partition)?)));
     let Some((topic, partition)) = partition.filter(|(_, found)| found.replicas.contains(&broker.node_id))
     else {
-        tracing::warn!(partition = %name, "the metadata does not know this log: it is set aside as stray");
-        if let Err(error) = directory.dir.set_aside(&name) {
-            tracing::error!(partition = %name, %error, "a stray log could not be set aside");
-        }
-        return;
+        return disown(directory, &name, never_written);
     };
+    if topic_id.is_none()
+        && let Err(error) = directory.dir.claim(&name, topic.id)
+    {
+        tracing::error!(partition = %name, %error, "a log without partition.metadata stays without");
+    }
     hold(broker, settings, directory, topic, partition, Held { name, log, high_watermark });
+}
+
+/// Takes a log away that the metadata does not have here: for good if it never held a record, else as a stray.
+fn disown(directory: &HeldDir, name: &TopicPartition, never_written: bool) {
+    let taken = if never_written {
+        tracing::info!(partition = %name, "the metadata does not know this log, which is empty: it is deleted");
+        directory.dir.remove_log(name)
+    } else {
+        tracing::warn!(partition = %name, "the metadata does not know this log: it is set aside as stray");
+        directory.dir.set_aside(name)
+    };
+    if let Err(error) = taken {
+        tracing::error!(partition = %name, %error, "a log that the metadata does not know could not be taken away");
+    }
 }
 
 /// Makes the logs of partitions, several at a time: each waits for the disk several times, and the disk takes the
@@ -148,7 +179,7 @@ fn create(
             hold(broker, settings, directory, topic, partition, held);
         }
         Err(error) => {
-            tracing::error!(partition = %name, %error, "the partition cannot be created and stays offline")
+            tracing::error!(partition = %name, %error, "the partition cannot be opened and stays offline")
         }
     }
 }
@@ -238,6 +269,11 @@ fn tell(directory: &HeldDir, report: &LoadReport, is_first_start: bool) {
         }
     }
     for (folder, error) in &report.failed {
-        tracing::error!(directory = %path, folder, %error, "a log cannot be opened: its partition stays offline");
+        tracing::error!(
+            directory = %path,
+            folder,
+            %error,
+            "a log could not be opened; where the metadata has it here, it is tried once more, scanned from its first byte"
+        );
     }
 }

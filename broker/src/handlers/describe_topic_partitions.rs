@@ -11,6 +11,7 @@ use ottla_protocol::messages::describe_topic_partitions::{
 };
 
 use super::shared;
+use crate::context::Broker;
 use crate::dispatch::Call;
 
 /// The most partitions of one answer (`max.request.partition.size.limit`'s default).
@@ -22,6 +23,7 @@ pub(crate) fn handle(call: &mut Call<'_>, request: DescribeTopicPartitionsReques
         return call.reply(&refusal(request));
     }
     let mut page = Page {
+        broker: call.broker(),
         image: &image,
         listener: &call.connection.listener,
         left: usize::try_from(request.response_partition_limit.clamp(1, PARTITIONS_MAX)).unwrap_or(1),
@@ -63,6 +65,7 @@ fn names(image: &MetadataImage, request: &DescribeTopicPartitionsRequest) -> Vec
 
 /// An answer as it fills.
 struct Page<'a> {
+    broker: &'a Broker,
     image: &'a MetadataImage,
     listener: &'a str,
     left: usize,
@@ -82,7 +85,10 @@ impl Page<'_> {
         };
         let end = topic.partitions.len().min(first.saturating_add(self.left));
         let told = topic.partitions.iter().enumerate().take(end).skip(first);
-        let partitions: Vec<_> = told.map(|(index, partition)| self.partition(index, partition)).collect();
+        let whereabouts = shared::Whereabouts::of(self.broker, self.image, self.listener, topic);
+        let partitions: Vec<_> = told
+            .map(|(index, partition)| described(&whereabouts, partition_index(index), partition))
+            .collect();
         self.left -= partitions.len();
         if end < topic.partitions.len() {
             self.next = Some(cursor(name.clone(), end));
@@ -96,24 +102,24 @@ impl Page<'_> {
             topic_authorized_operations: shared::TOPIC_OPERATIONS,
         });
     }
+}
 
-    fn partition(
-        &self,
-        index: usize,
-        partition: &PartitionImage,
-    ) -> DescribeTopicPartitionsResponsePartition {
-        let error_code = shared::leader_error(self.image, partition.leader, self.listener);
-        DescribeTopicPartitionsResponsePartition {
-            error_code,
-            partition_index: partition_index(index),
-            leader_id: if error_code.is_none() { partition.leader } else { NodeId::NONE },
-            leader_epoch: partition.leader_epoch,
-            replica_nodes: partition.replicas.clone(),
-            isr_nodes: partition.isr.clone(),
-            eligible_leader_replicas: Some(partition.eligible_leader_replicas.clone()),
-            last_known_elr: Some(partition.last_known_elr.clone()),
-            offline_replicas: shared::offline_replicas(self.image, partition),
-        }
+fn described(
+    whereabouts: &shared::Whereabouts<'_>,
+    index: PartitionIndex,
+    partition: &PartitionImage,
+) -> DescribeTopicPartitionsResponsePartition {
+    let error_code = whereabouts.leader_error(index, partition);
+    DescribeTopicPartitionsResponsePartition {
+        error_code,
+        partition_index: index,
+        leader_id: if error_code.is_none() { partition.leader } else { NodeId::NONE },
+        leader_epoch: partition.leader_epoch,
+        replica_nodes: partition.replicas.clone(),
+        isr_nodes: partition.isr.clone(),
+        eligible_leader_replicas: Some(partition.eligible_leader_replicas.clone()),
+        last_known_elr: Some(partition.last_known_elr.clone()),
+        offline_replicas: whereabouts.offline_replicas(index, partition),
     }
 }
 

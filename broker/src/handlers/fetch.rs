@@ -28,8 +28,6 @@ use crate::reply::{ReplyTo, Slices};
 const TOPIC_IDS_SINCE: i16 = 13;
 /// The first version that answers with hints where the leader is.
 const LEADER_HINTS_SINCE: i16 = 16;
-const READ_UNCOMMITTED: i8 = 0;
-const READ_COMMITTED: i8 = 1;
 /// No session, or the end of one: the request lists everything that it wants.
 const SESSION_FINAL: i32 = -1;
 /// A session is to be begun: the request lists everything that it wants.
@@ -41,11 +39,11 @@ pub(crate) fn handle(call: &mut Call<'_>, request: FetchRequest) -> Outcome {
         let error_code = ErrorCode::FETCH_SESSION_ID_NOT_FOUND;
         return call.reply(&FetchResponse { error_code, ..FetchResponse::default() });
     }
-    if !matches!(request.isolation_level, READ_UNCOMMITTED | READ_COMMITTED) {
-        return call.reply(&refuse_all(request, ErrorCode::UNKNOWN_SERVER_ERROR));
-    }
+    let Ok(isolation) = Isolation::try_from(request.isolation_level) else {
+        return call.reply(&refuse_all(request, call.version(), ErrorCode::UNKNOWN_SERVER_ERROR));
+    };
     let waits = wait_limit(&request);
-    let (plan, shape) = Shape::of(call, request);
+    let (plan, shape) = Shape::of(call, request, isolation);
     let plan = Arc::new(plan);
     let at_once = plan.wanted.is_empty() || waits.is_none() || shape.has_refusal();
     match plan.read(ReadMode::Cached) {
@@ -62,8 +60,11 @@ pub(crate) fn handle(call: &mut Call<'_>, request: FetchRequest) -> Outcome {
     })
 }
 
-/// The answer to a request that cannot be meant.
-fn refuse_all(request: FetchRequest, error_code: ErrorCode) -> FetchResponse {
+/// The answer to a request that cannot be meant. Where topics have ids it lists none, as Kafka's.
+fn refuse_all(request: FetchRequest, version: i16, error_code: ErrorCode) -> FetchResponse {
+    if version >= TOPIC_IDS_SINCE {
+        return FetchResponse { error_code, ..FetchResponse::default() };
+    }
     let topic = |topic: FetchTopic| FetchableTopicResponse {
         topic: topic.topic,
         topic_id: topic.topic_id,
@@ -99,13 +100,13 @@ struct PartitionShape {
 }
 
 impl Shape {
-    fn of(call: &Call<'_>, request: FetchRequest) -> (FetchPlan, Self) {
+    fn of(call: &Call<'_>, request: FetchRequest, isolation: Isolation) -> (FetchPlan, Self) {
         let broker = call.broker();
         let positive = |bytes: i32| u64::try_from(bytes).unwrap_or(0);
         let bytes_max = positive(request.max_bytes).min(u64::from(broker.config.fetch_bytes_max));
         let plan = FetchPlan {
             wanted: Vec::new(),
-            isolation: Isolation::from(request.isolation_level),
+            isolation,
             bytes_min: positive(request.min_bytes).min(bytes_max),
             bytes_max,
         };
@@ -197,8 +198,8 @@ impl Planner<'_> {
         let partition = shared::find_partition(self.broker, topic, asked.partition)?;
         let from = FetchFrom {
             offset: asked.fetch_offset,
-            current_epoch: asked.current_leader_epoch,
-            last_epoch: asked.last_fetched_epoch,
+            current_epoch: known_epoch(asked.current_leader_epoch),
+            last_epoch: known_epoch(asked.last_fetched_epoch),
             max_bytes: u64::try_from(asked.partition_max_bytes)
                 .map_err(|_| ErrorCode::UNKNOWN_SERVER_ERROR)?,
         };
@@ -216,6 +217,11 @@ impl Planner<'_> {
         let name = self.broker.image.peek().topic_by_id(id).map(|topic| topic.name.clone());
         name.map_or(ErrorCode::UNKNOWN_TOPIC_ID, |name| shared::why_not_held(self.broker, &name, index))
     }
+}
+
+/// Any negative epoch means none.
+fn known_epoch(epoch: LeaderEpoch) -> LeaderEpoch {
+    epoch.max(LeaderEpoch::UNKNOWN)
 }
 
 fn data_of(

@@ -66,7 +66,12 @@ enum Found {
 
 pub(crate) fn handle(call: &mut Call<'_>, request: ListOffsetsRequest) -> Outcome {
     let broker = call.broker();
-    let isolation = Isolation::from(request.isolation_level);
+    let Ok(isolation) = Isolation::try_from(request.isolation_level) else {
+        let index = |asked: &ListOffsetsPartition| asked.partition_index;
+        let topics = request.topics.into_iter();
+        let topics = topics.map(|topic| (topic.name, topic.partitions.iter().map(index).collect()));
+        return call.reply(&refuse_all(topics.collect(), ErrorCode::UNKNOWN_SERVER_ERROR));
+    };
     let mut repeated = repeated_partitions(&request);
     let mut searches = false;
     let mut topics = Vec::with_capacity(request.topics.len());

@@ -110,6 +110,8 @@ impl Topics<'_, '_> {
             Ok(()) => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
             Err(_) => ErrorCode::INVALID_TOPIC_EXCEPTION,
         };
+        // Topics that Kafka keeps for itself are made by those who keep them, not by whoever asks for them.
+        let may_create = may_create && !shared::is_internal(&name);
         if may_create && error_code == ErrorCode::UNKNOWN_TOPIC_OR_PARTITION {
             self.to_create.push(name.clone());
         }
@@ -137,27 +139,35 @@ impl Topics<'_, '_> {
 
     fn add(&mut self, topic: &TopicImage) {
         let partitions = (0..).map(PartitionIndex::new).zip(&topic.partitions);
+        let listener = &self.call.connection.listener;
+        let whereabouts = shared::Whereabouts::of(self.call.broker(), self.image, listener, topic);
         self.found.push(MetadataResponseTopic {
             error_code: ErrorCode::NONE,
             name: Some(topic.name.clone()),
             topic_id: topic.id,
             is_internal: shared::is_internal(&topic.name),
-            partitions: partitions.map(|(index, partition)| self.partition(index, partition)).collect(),
+            partitions: partitions
+                .map(|(index, partition)| described(&whereabouts, index, partition))
+                .collect(),
             topic_authorized_operations: self.operations,
         });
     }
+}
 
-    fn partition(&self, index: PartitionIndex, partition: &PartitionImage) -> MetadataResponsePartition {
-        let error_code = shared::leader_error(self.image, partition.leader, &self.call.connection.listener);
-        MetadataResponsePartition {
-            error_code,
-            partition_index: index,
-            leader_id: if error_code.is_none() { partition.leader } else { NodeId::NONE },
-            leader_epoch: partition.leader_epoch,
-            replica_nodes: partition.replicas.clone(),
-            isr_nodes: partition.isr.clone(),
-            offline_replicas: shared::offline_replicas(self.image, partition),
-        }
+fn described(
+    whereabouts: &shared::Whereabouts<'_>,
+    index: PartitionIndex,
+    partition: &PartitionImage,
+) -> MetadataResponsePartition {
+    let error_code = whereabouts.leader_error(index, partition);
+    MetadataResponsePartition {
+        error_code,
+        partition_index: index,
+        leader_id: if error_code.is_none() { partition.leader } else { NodeId::NONE },
+        leader_epoch: partition.leader_epoch,
+        replica_nodes: partition.replicas.clone(),
+        isr_nodes: partition.isr.clone(),
+        offline_replicas: whereabouts.offline_replicas(index, partition),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use ottla_cluster::{BrokerImage, Endpoint, MetadataImage, PartitionImage};
+use ottla_cluster::{BrokerImage, Endpoint, MetadataImage, PartitionImage, TopicImage};
 use ottla_model::{ErrorCode, NodeId, PartitionIndex, TopicName};
 
 use crate::context::Broker;
@@ -85,20 +85,50 @@ pub(super) fn is_alive(image: &MetadataImage, id: NodeId) -> bool {
     image.broker(id).is_some_and(|registered| !registered.fenced)
 }
 
-/// Why clients of a listener cannot be sent to a partition's leader, if they cannot.
-pub(super) fn leader_error(image: &MetadataImage, leader: NodeId, listener: &str) -> ErrorCode {
-    match image.broker(leader).filter(|registered| !registered.fenced) {
-        None => ErrorCode::LEADER_NOT_AVAILABLE,
-        Some(registered) if registered.endpoints.iter().any(|endpoint| endpoint.listener == listener) => {
-            ErrorCode::NONE
-        }
-        Some(_) => ErrorCode::LISTENER_NOT_FOUND,
-    }
+/// Where clients of one listener find the partitions of a topic.
+pub(super) struct Whereabouts<'a> {
+    broker: &'a Broker,
+    image: &'a MetadataImage,
+    listener: &'a str,
+    held: Option<Arc<HeldTopic>>,
 }
 
-/// The replicas that cannot be reached.
-pub(super) fn offline_replicas(image: &MetadataImage, partition: &PartitionImage) -> Vec<NodeId> {
-    partition.replicas.iter().copied().filter(|id| !is_alive(image, *id)).collect()
+impl<'a> Whereabouts<'a> {
+    pub(super) fn of(
+        broker: &'a Broker,
+        image: &'a MetadataImage,
+        listener: &'a str,
+        topic: &TopicImage,
+    ) -> Self {
+        Self { broker, image, listener, held: broker.partitions.topic_by_id(&topic.id) }
+    }
+
+    /// Why clients cannot be sent to a partition's leader, if they cannot. A log that could not be opened has none, as
+    /// with Kafka when a log directory is offline.
+    pub(super) fn leader_error(&self, index: PartitionIndex, partition: &PartitionImage) -> ErrorCode {
+        match self.image.broker(partition.leader).filter(|registered| !registered.fenced) {
+            None => ErrorCode::LEADER_NOT_AVAILABLE,
+            Some(_) if self.is_offline_on(partition.leader, index) => ErrorCode::LEADER_NOT_AVAILABLE,
+            Some(registered)
+                if registered.endpoints.iter().any(|endpoint| endpoint.listener == self.listener) =>
+            {
+                ErrorCode::NONE
+            }
+            Some(_) => ErrorCode::LISTENER_NOT_FOUND,
+        }
+    }
+
+    /// The replicas that cannot be reached.
+    pub(super) fn offline_replicas(&self, index: PartitionIndex, partition: &PartitionImage) -> Vec<NodeId> {
+        let is_offline = |id: &NodeId| !is_alive(self.image, *id) || self.is_offline_on(*id, index);
+        partition.replicas.iter().copied().filter(is_offline).collect()
+    }
+
+    /// Whether a replica is on this broker and its log not open.
+    fn is_offline_on(&self, replica: NodeId, index: PartitionIndex) -> bool {
+        replica == self.broker.node_id
+            && self.held.as_ref().is_none_or(|held| held.partition(index).is_none())
+    }
 }
 
 /// The broker that clients are told is the controller: any that is alive, for it forwards.

@@ -25,9 +25,19 @@ impl Isolation {
     }
 }
 
-impl From<i8> for Isolation {
-    fn from(level: i8) -> Self {
-        if level == 1 { Self::ReadCommitted } else { Self::ReadUncommitted }
+/// A number that no isolation level has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UnknownIsolation;
+
+impl TryFrom<i8> for Isolation {
+    type Error = UnknownIsolation;
+
+    fn try_from(level: i8) -> Result<Self, UnknownIsolation> {
+        match level {
+            0 => Ok(Self::ReadUncommitted),
+            1 => Ok(Self::ReadCommitted),
+            _ => Err(UnknownIsolation),
+        }
     }
 }
 

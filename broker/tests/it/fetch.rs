@@ -273,6 +273,53 @@ fn read_committed_lists_aborted_transactions_as_none() {
 }
 
 #[test]
+fn an_isolation_level_that_nobody_knows_is_refused_for_every_partition() {
+    let (_broker, mut connection) = start();
+    append(&mut connection, TOPIC, 0, batch(1));
+    let request = FetchRequest { isolation_level: 9, ..fetch_request(TOPIC, 0, 0) };
+    let refused = connection.call(&request, FETCH);
+    assert_eq!(refused.error_code, ErrorCode::UNKNOWN_SERVER_ERROR);
+    assert_eq!(refused.responses[0].partitions[0].error_code, ErrorCode::UNKNOWN_SERVER_ERROR);
+    let refused = connection.call(&request, 13);
+    assert_eq!((refused.error_code, refused.responses.len()), (ErrorCode::UNKNOWN_SERVER_ERROR, 0));
+}
+
+#[test]
+fn a_negative_epoch_is_none() {
+    let (_broker, mut connection) = start();
+    append(&mut connection, TOPIC, 0, batch(1));
+    let mut request = fetch_request(TOPIC, 0, 0);
+    request.topics[0].partitions[0].current_leader_epoch = (-2).into();
+    request.topics[0].partitions[0].last_fetched_epoch = (-2).into();
+    assert_eq!(base_offsets(fetched(connection.call(&request, FETCH))), [0]);
+}
+
+#[test]
+fn a_later_partition_gives_nothing_where_its_first_batch_does_not_fit() {
+    let (_broker, mut connection) = start();
+    let large = batch_of_bytes(500);
+    let size = large.len();
+    for partition in [0, 1] {
+        append(&mut connection, TOPIC, partition, large.clone());
+        append(&mut connection, TOPIC, partition, large.clone());
+    }
+    let mut lengths = |whole: usize, each: usize| {
+        let mut request = fetch_request(TOPIC, 0, 0);
+        request.max_bytes = i32::try_from(whole).unwrap();
+        request.topics[0].partitions[0].partition_max_bytes = i32::try_from(each).unwrap();
+        let second = FetchPartition { partition: 1.into(), ..request.topics[0].partitions[0].clone() };
+        request.topics[0].partitions.push(second);
+        let response = connection.call(&request, FETCH);
+        response.responses[0].partitions.iter().map(length).collect::<Vec<_>>()
+    };
+    assert_eq!(lengths(1 << 20, 1), [size, 0]);
+    assert_eq!(lengths(size + 200, size), [size, 0]);
+    assert_eq!(lengths(2 * size, size), [size, size]);
+    // A batch that is not the first of its partition is cut where the limit lies.
+    assert_eq!(lengths(1 << 20, size + 7), [size + 7, size + 7]);
+}
+
+#[test]
 fn unknown_topics_partitions_and_ids_each_have_their_code() {
     let (_broker, mut connection) = start();
     let unknown = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;

@@ -1,7 +1,7 @@
 //! ListOffsets with every special time, and OffsetForLeaderEpoch.
 
-use ottla_model::ErrorCode;
 use ottla_model::compression::{Codec, Compression};
+use ottla_model::{ErrorCode, Offset};
 use ottla_protocol::messages::list_offsets::ListOffsetsRequest;
 use ottla_protocol::messages::offset_for_leader_epoch::{
     EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic,
@@ -120,6 +120,14 @@ fn a_partition_that_is_named_twice_is_refused_once() {
     let answer = connection.call(&request, NEWEST);
     let codes: Vec<_> = answer.topics[0].partitions.iter().map(|partition| partition.error_code).collect();
     assert_eq!(codes, [ErrorCode::INVALID_REQUEST]);
+}
+
+#[test]
+fn an_isolation_level_that_nobody_knows_is_refused() {
+    let (_broker, mut connection) = start();
+    let request = ListOffsetsRequest { isolation_level: 7, ..list_offsets_request(TOPIC, 0, -1) };
+    let answer = connection.call(&request, NEWEST).topics[0].partitions[0].clone();
+    assert_eq!((answer.error_code, answer.offset), (ErrorCode::UNKNOWN_SERVER_ERROR, Offset::UNKNOWN));
 }
 
 fn end_of(connection: &mut Connection, topic: &str, epoch: i32, current: i32) -> EpochEndOffset {

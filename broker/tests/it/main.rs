@@ -9,6 +9,8 @@ mod checkpoints;
 mod config_docs;
 mod describe_configs;
 mod fetch;
+mod find_coordinator;
+mod folders;
 mod hostile;
 mod idempotence;
 mod kill;

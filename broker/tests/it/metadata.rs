@@ -186,3 +186,20 @@ fn nothing_is_created_unless_both_sides_want_it() {
     create_topic(&mut connection, "wanted", 1);
     assert_eq!(names(&connection.call(&all, 9)), ["wanted"]);
 }
+
+#[test]
+fn topics_that_coordinators_keep_are_not_made_for_whoever_asks() {
+    let broker = TestBroker::start();
+    let mut connection = broker.connect();
+    for name in ["__consumer_offsets", "__transaction_state", "__share_group_state"] {
+        for _ in 0..2 {
+            let topic = only(connection.call(&named(&[name]), 9));
+            assert_eq!(topic.error_code, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+            assert!(topic.is_internal);
+        }
+    }
+    // Whatever had been asked of the controller before this is done when this is.
+    create_topic(&mut connection, "after", 1);
+    let all = MetadataRequest { topics: None, ..MetadataRequest::default() };
+    assert_eq!(names(&connection.call(&all, 9)), ["after"]);
+}

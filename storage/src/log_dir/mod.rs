@@ -23,7 +23,7 @@ use ottla_model::{Offset, Uuid};
 use parking_lot::Mutex;
 
 use crate::checkpoint;
-use crate::disk_log::{DiskLog, LogOpening, Recovery};
+use crate::disk_log::{self, DiskLog, Inspection, LogOpening, Recovery};
 use crate::io::Directory;
 use crate::io::posix::PosixDirectory;
 use crate::log::{Log, LogConfig, LogError};
@@ -191,7 +191,8 @@ impl LogDir {
         self.clean_marker.and_then(|marker| marker.broker_epoch)
     }
 
-    /// Makes a partition's folder, durably, and its empty log.
+    /// Makes a partition's folder, durably, and its empty log. A log whose folder is there already and that could not be
+    /// opened before is tried once more, and scanned from its first byte.
     ///
     /// # Errors
     /// [`LogDirError::Exists`], or of the disk.
@@ -221,8 +222,29 @@ impl LogDir {
         let (log, _) = DiskLog::open_shared(opening, Arc::clone(&self.shared))?;
         self.directory.sync().map_err(|source| self.error("sync", "", source))?;
         let log = Arc::new(log);
+        self.unopened.lock().remove(partition);
         self.logs.lock().insert(partition.clone(), Arc::clone(&log));
         Ok(log)
+    }
+
+    /// Notes durably which topic an open log belongs to, where a stop while it was made left no note.
+    ///
+    /// # Errors
+    /// [`LogDirError::Unknown`], or of the disk.
+    pub fn claim(&self, partition: &TopicPartition, topic_id: Uuid) -> Result<(), LogDirError> {
+        if self.log(partition).is_none() {
+            return Err(LogDirError::Unknown { partition: partition.clone(), path: self.path() });
+        }
+        Ok(properties::write_partition_metadata(&*self.directory.folder(&partition.to_string()), topic_id)?)
+    }
+
+    /// Reads all batches of a log that is no topic's, and changes nothing: opening it cuts it at its first bad batch,
+    /// which its owner may not want.
+    ///
+    /// # Errors
+    /// Of the disk.
+    pub fn inspect_internal(&self, folder: &str) -> Result<Inspection, LogDirError> {
+        Ok(disk_log::inspect(&self.directory.folder(folder), &self.shared)?)
     }
 
     /// Opens or makes a log that is no topic's, as `__cluster_metadata-0` is. All its batches are checked, since nobody
@@ -245,7 +267,10 @@ impl LogDir {
             now_ms,
         };
         let opened = DiskLog::open_shared(opening, Arc::clone(&self.shared))?;
-        self.directory.sync().map_err(|source| self.error("sync", "", source))?;
+        // A log with records was opened before, and its folder made durable.
+        if opened.0.positions().log_end.offset == Offset::ZERO {
+            self.directory.sync().map_err(|source| self.error("sync", "", source))?;
+        }
         Ok(opened)
     }
 

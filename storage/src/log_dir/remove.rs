@@ -52,10 +52,28 @@ impl LogDir {
         let log = self.log(partition).ok_or_else(unknown)?;
         log.abandon();
         let id = properties::read_partition_metadata(&*self.directory.folder(&name)).ok().flatten();
-        let folder = farewell.folder(partition, id.unwrap_or(Uuid::ZERO));
+        let folder = self.unused(farewell, partition, id.unwrap_or(Uuid::ZERO))?;
         let renamed = self.directory.rename(&name, &folder).and_then(|()| self.directory.sync());
         renamed.map_err(|source| self.error("rename", &name, source))?;
         self.logs.lock().remove(partition);
         Ok(folder)
+    }
+
+    /// The folder's new name. One that is taken, as by an earlier folder that had no id either, counts its id up.
+    fn unused(
+        &self,
+        farewell: Farewell,
+        partition: &TopicPartition,
+        id: Uuid,
+    ) -> Result<String, LogDirError> {
+        let entries = self.directory.list().map_err(|source| self.error("list", "", source))?;
+        let mut id = u128::from_be_bytes(*id.as_bytes());
+        loop {
+            let folder = farewell.folder(partition, Uuid::from_bytes(id.to_be_bytes()));
+            if entries.iter().all(|entry| entry.name != folder) {
+                return Ok(folder);
+            }
+            id = id.wrapping_add(1);
+        }
     }
 }
