@@ -23,8 +23,8 @@ use crate::context::Broker;
 use crate::delayed::waits::Waits;
 use crate::handlers::{
     api_versions, create_topics, delete_topics, describe_cluster, describe_configs,
-    describe_topic_partitions, fetch, init_producer_id, list_offsets, metadata, offset_for_leader_epoch,
-    produce, sasl,
+    describe_topic_partitions, fetch, find_coordinator, init_producer_id, list_offsets, metadata,
+    offset_for_leader_epoch, produce, sasl,
 };
 use crate::reply::ReplyTo;
 
@@ -43,6 +43,7 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::Fetch),
     Served::all(ApiKey::ListOffsets),
     Served::all(ApiKey::Metadata),
+    Served { api: ApiKey::FindCoordinator, versions: find_coordinator::VERSIONS },
     Served::all(ApiKey::SaslHandshake),
     Served::all(ApiKey::ApiVersions),
     Served::all(ApiKey::CreateTopics),
@@ -107,6 +108,7 @@ impl Service {
             ApiKey::Fetch => fetch::handle(call, body(frame)?),
             ApiKey::ListOffsets => list_offsets::handle(call, body(frame)?),
             ApiKey::Metadata => metadata::handle(call, body(frame)?),
+            ApiKey::FindCoordinator => find_coordinator::handle(call, body(frame)?),
             ApiKey::SaslHandshake => sasl::handshake(call, body(frame)?),
             ApiKey::SaslAuthenticate => sasl::authenticate(call, body(frame)?),
             ApiKey::ApiVersions => api_versions::handle(call, body(frame)?),

@@ -7,6 +7,7 @@ pub(crate) mod describe_cluster;
 pub(crate) mod describe_configs;
 pub(crate) mod describe_topic_partitions;
 pub(crate) mod fetch;
+pub(crate) mod find_coordinator;
 pub(crate) mod init_producer_id;
 pub(crate) mod list_offsets;
 pub(crate) mod metadata;
