@@ -22,7 +22,7 @@ use crate::features::METADATA_VERSION;
 use crate::feed::{BoxFuture, FeedError, FeedEvent, MetadataFeed};
 use crate::image::{Endpoint, MetadataImage};
 use crate::link::{ControllerLink, ControllerReply, ControllerRequest, ControllerResponse, LinkError};
-use crate::metadata_log::{EmbeddedError, METADATA_FOLDER, MetadataLog, Owner};
+use crate::metadata_log::{EmbeddedError, METADATA_FOLDER, MetadataLog, Owner, refuse_lost};
 
 /// Requests that may wait for the controller; each is bounded by the largest frame that the broker accepts.
 pub const WAITING_REQUESTS_MAX: usize = 1000;
@@ -87,11 +87,8 @@ impl EmbeddedController {
     /// Whatever stands against carrying this log on. Nothing was started then.
     pub fn start(config: EmbeddedConfig, directory: &LogDir) -> Result<Embedded, EmbeddedError> {
         let now_ms = config.clock.now_ms();
-        let (log, recovery) = directory.open_internal(METADATA_FOLDER, LogConfig::default(), now_ms)?;
-        if let Some(cut) = recovery.cut {
-            let file = cut.file.display();
-            warn!(%file, position = cut.position, bytes = cut.bytes, damage = %cut.damage, "the metadata log was cut");
-        }
+        refuse_lost(directory)?;
+        let (log, _) = directory.open_internal(METADATA_FOLDER, LogConfig::default(), now_ms)?;
         let folder = PosixDirectory::new(&directory.path().join(METADATA_FOLDER));
         Self::start_on(config, Box::new(log), Arc::new(folder))
     }

@@ -6,6 +6,7 @@
 
 mod append;
 mod flush;
+mod inspect;
 mod leftovers;
 mod load;
 mod read;
@@ -33,6 +34,8 @@ use crate::segment::append::Tail;
 use crate::segments::Segments;
 use snapshots::Snapshots;
 
+pub(crate) use inspect::inspect;
+pub use inspect::{InnerDamage, Inspection};
 pub use load::{Cut, LogOpening, Recovery};
 
 /// Open files of a log that shares its bound with no other.

@@ -76,6 +76,23 @@ impl Segment {
         }
         Ok(end)
     }
+
+    /// The base of the first whole batch that begins at any byte from `from` on.
+    pub(crate) fn next_sound(&self, from: u64) -> Result<Option<Offset>, LogError> {
+        let file_bytes = self.bytes();
+        let file = self.log_file().map_err(|error| self.error("open", FileKind::Log, error))?;
+        let mut window = Window { segment: self, file, file_bytes, start: 0, bytes: Vec::new() };
+        let mut position = from;
+        while position + BATCH_HEADER_BYTES as u64 <= file_bytes {
+            if BatchHeader::parse(window.bytes_at(position, BATCH_HEADER_BYTES)?).is_ok()
+                && let Ok(header) = window.batch_at(position, self.base()..Offset::MAX)?
+            {
+                return Ok(Some(header.base_offset()));
+            }
+            position += 1;
+        }
+        Ok(None)
+    }
 }
 
 /// The part of a file that is in memory.

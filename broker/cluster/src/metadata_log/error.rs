@@ -1,8 +1,10 @@
 //! Why the embedded controller does not start, or no longer runs: each cause with what it is about.
 
+use std::path::PathBuf;
+
 use ottla_model::batch::BatchError as FrameError;
 use ottla_model::{LeaderEpoch, NodeId, Offset, Uuid};
-use ottla_storage::{LogDirError, LogError};
+use ottla_storage::{Damage, LogDirError, LogError};
 
 use crate::batches::{BatchError, ContentError};
 use crate::quorum_state::QuorumStateError;
@@ -14,6 +16,30 @@ pub enum EmbeddedError {
     /// The log itself.
     #[error("the metadata log: {0}")]
     Log(#[from] LogError),
+    /// The log is damaged before its end: to cut it there would lose changes that were answered.
+    #[error(
+        "{} is damaged at byte {position} ({damage}), and sound records follow from offset {next_sound} on; \
+         nothing was changed",
+        file.display()
+    )]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// Where the bad batch begins.
+        position: u64,
+        /// What is wrong with it.
+        damage: Damage,
+        /// The first offset of the next sound batch.
+        next_sound: Offset,
+    },
+    /// The log holds nothing, though there was one: a new cluster would disown every topic.
+    #[error("{} holds no sound record, though {evidence} shows that it did; nothing was changed", log.display())]
+    Lost {
+        /// The log's folder.
+        log: PathBuf,
+        /// What shows it.
+        evidence: String,
+    },
     /// A file beside the log.
     #[error("cannot {action} {file}: {source}")]
     Io {

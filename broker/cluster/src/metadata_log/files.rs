@@ -35,7 +35,7 @@ pub(super) fn write_snapshot(
     written.and_then(|()| folder.sync()).map_err(error("write", &name))
 }
 
-/// The new name becomes durable with the log, not here: if a crash undoes it, the log still knows its epochs.
+/// The new name becomes durable with a later flush, if at all: where a crash undoes it, the log still knows its epochs.
 pub(super) fn write_quorum_state(folder: &dyn Directory, text: &str) -> Result<(), EmbeddedError> {
     let name = quorum_state::FILE_NAME;
     let temporary = format!("{name}.tmp");

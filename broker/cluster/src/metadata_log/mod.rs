@@ -4,6 +4,7 @@
 mod error;
 mod files;
 mod load;
+mod preflight;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use crate::snapshot::{KraftState, Snapshot, SnapshotId};
 use load::Found;
 
 pub use error::EmbeddedError;
+pub(crate) use preflight::refuse_lost;
 
 /// The folder of the log.
 pub const METADATA_FOLDER: &str = "__cluster_metadata-0";
@@ -80,7 +82,10 @@ impl MetadataLog {
         }
         let epoch = found.next_epoch()?;
         let state = QuorumState { leader_id: owner.node_id, leader_epoch: epoch };
-        files::write_quorum_state(&*folder, &state.to_text(found.kraft.version))?;
+        let quorum_state = state.to_text(found.kraft.version);
+        if !empty {
+            files::write_quorum_state(&*folder, &quorum_state)?;
+        }
         let mut builder = found.builder;
         builder.set_kraft_version(found.kraft.version);
         let mut opened = Self {
@@ -106,6 +111,8 @@ impl MetadataLog {
             let records = features::bootstrap_records(formatted, min_insync_replicas);
             opened.append_and_replay(&records, &mut builder, now_ms)?;
             opened.flush(now_ms)?;
+            // Only now: where this file is, there was a log.
+            files::write_quorum_state(&*opened.folder, &quorum_state)?;
         }
         let (end, topics) = (opened.end.get(), builder.current().topic_count());
         info!(epoch = epoch.get(), end, topics, "the metadata log is open");

@@ -15,10 +15,9 @@ use ottla_protocol::metadata::{
     AccessControlEntryRecord, BeginTransactionRecord, MetadataRecord, RegisterBrokerRecord, TopicRecord,
 };
 
-use crate::node::{Node, block_on, config, copy, file, files, snapshots};
+use crate::node::{LOG, Node, block_on, config, copy, file, files, snapshots};
 use crate::support::{NODE, directory, registration, topic, with_configs};
 
-const LOG: &str = "00000000000000000000.log";
 const BOOTSTRAP: &str = "00000000000000000000-0000000000.checkpoint";
 
 /// The batches of a file: whether they hold control records, their first offset and epoch, their records' values.

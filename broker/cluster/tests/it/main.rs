@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod create_topics;
+mod damage;
 mod delete_topics;
 mod deltas;
 mod embedded;

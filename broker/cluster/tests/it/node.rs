@@ -17,6 +17,8 @@ use ottla_storage::LogDir;
 
 use crate::support::{NODE, directory, settings};
 
+/// The log's first segment.
+pub(crate) const LOG: &str = "00000000000000000000.log";
 /// As in Kafka, 20 MiB.
 const SNAPSHOT_AFTER_BYTES: u64 = 20 << 20;
 
