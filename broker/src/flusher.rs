@@ -12,6 +12,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::partition::Partition;
 use crate::partition::waiters::PartitionKey;
+use crate::write_errors::WriteErrors;
 
 /// The shortest and the longest time between two looks at `flush.ms`.
 const FLUSH_LOOK_MIN: Duration = Duration::from_millis(10);
@@ -24,6 +25,8 @@ const CHECKPOINT_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct FlushQueue {
     pending: Mutex<Pending>,
     work: Condvar,
+    /// Whatever cannot be written to the directory is told through this, by whoever meets it.
+    pub(crate) errors: WriteErrors,
 }
 
 #[derive(Default)]
@@ -32,6 +35,8 @@ struct Pending {
     requested: HashMap<PartitionKey, (Arc<Partition>, Offset)>,
     /// Newly on the list of those with unflushed records.
     dirty: Vec<Arc<Partition>>,
+    /// Some of `requested` were recovered: their recovery points are written down as soon as they have moved.
+    recovered: bool,
     stopping: bool,
 }
 
@@ -43,6 +48,13 @@ impl FlushQueue {
         entry.1 = entry.1.max(end);
         drop(pending);
         self.work.notify_one();
+    }
+
+    /// The partition was recovered at this start. What recovery found sound is made durable and noted, so that the next
+    /// start need not look at it again.
+    pub(crate) fn note_recovered(&self, partition: &Arc<Partition>) {
+        self.pending.lock().recovered = true;
+        self.request(partition, partition.positions().log_end);
     }
 
     /// The partition has records that are not flushed. It asks once until it is told that it is clean.
@@ -150,6 +162,9 @@ impl Flusher {
         for (partition, end) in pending.requested.into_values() {
             self.flush(&partition, end);
         }
+        if pending.recovered {
+            self.checkpoint_due = Some(now);
+        }
         self.look_at_time(now);
     }
 
@@ -197,7 +212,7 @@ impl Flusher {
             // Its topic was deleted meanwhile.
             Err(LogError::Closed) => {}
             Err(error) => {
-                tracing::error!(partition = %partition.name(), %error, "flush failed");
+                self.queue.errors.of_partition(&self.directory.path(), partition.name(), &error);
                 partition.waiters().moved(partition.key());
             }
         }
@@ -226,7 +241,7 @@ impl Flusher {
     fn checkpoint(&mut self) {
         self.checkpoint_due = None;
         if let Err(error) = self.directory.checkpoint() {
-            tracing::error!(directory = %self.directory.path().display(), %error, "recovery points not written");
+            self.queue.errors.of_directory(&self.directory.path(), "recovery points", &error);
         }
     }
 
@@ -242,7 +257,7 @@ impl Flusher {
         match self.directory.checkpoint_high_watermarks(&marks) {
             Ok(()) => self.high_watermarks = marks,
             Err(error) => {
-                tracing::error!(directory = %self.directory.path().display(), %error, "high watermarks not written");
+                self.queue.errors.of_directory(&self.directory.path(), "high watermarks", &error);
             }
         }
     }
@@ -406,6 +421,16 @@ mod tests {
         world.wake_at(MINUTE + SECOND);
         world.wake_at(2 * MINUTE + SECOND);
         assert_eq!(world.recovery_point(), 2);
+    }
+
+    #[test]
+    fn what_was_recovered_is_noted_at_once() {
+        let mut world = World::new(LogConfig::default());
+        world.append();
+        world.flusher.queue.note_recovered(&world.partition);
+        world.wake_at(Duration::ZERO);
+        let written = world.file("recovery-point-offset-checkpoint");
+        assert_eq!(written.as_deref(), Some("0\n1\nt 0 1\n"));
     }
 
     #[test]

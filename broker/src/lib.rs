@@ -22,6 +22,7 @@ mod reply;
 mod run;
 mod running;
 mod threads;
+mod write_errors;
 
 pub use dispatch::{SERVED, Served};
 pub use identity::IdentityError;

@@ -118,7 +118,10 @@ fn adopt(
     {
         tracing::error!(partition = %name, %error, "a log without partition.metadata stays without");
     }
-    hold(broker, settings, directory, topic, partition, Held { name, log, high_watermark });
+    let held = hold(broker, settings, directory, topic, partition, Held { name, log, high_watermark });
+    if recovery.scanned_segments > 0 {
+        directory.queue.note_recovered(&held);
+    }
 }
 
 /// Takes a log away that the metadata does not have here: for good if it never held a record, else as a stray.
@@ -197,7 +200,7 @@ fn hold(
     topic: &TopicImage,
     image: &PartitionImage,
     held: Held,
-) {
+) -> Arc<Partition> {
     let parts = PartitionParts {
         name: held.name,
         topic_id: topic.id,
@@ -209,7 +212,9 @@ fn hold(
         ready: broker.ready.clone(),
     };
     directory.count_in();
-    broker.partitions.insert(Partition::new(parts, Leadership::of(image, broker.node_id)));
+    let partition = Partition::new(parts, Leadership::of(image, broker.node_id));
+    broker.partitions.insert(Arc::clone(&partition));
+    partition
 }
 
 /// The topic is gone: first nobody finds it any more, then its folders get another name. The files go later.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use ottla_model::batch::CheckedBatch;
 use ottla_model::{LeaderEpoch, Offset};
-use ottla_storage::AppendInfo;
+use ottla_storage::{AppendInfo, LogError};
 
 use super::{Partition, PartitionError};
 
@@ -34,12 +34,17 @@ impl Partition {
         now_ms: i64,
     ) -> Result<AppendInfo, PartitionError> {
         let epoch = self.check_leader(LeaderEpoch::UNKNOWN)?;
-        self.check_writable()?;
+        if let Err(error) = self.check_writable() {
+            self.tell_write_error(&error);
+            return Err(error);
+        }
         if acks == Acks::InSync {
             self.check_in_sync()?;
         }
         let size = batch.size() as u64;
-        let info = self.log.append_as_leader(batch, epoch, now_ms)?;
+        let appended = self.log.append_as_leader(batch, epoch, now_ms);
+        let info =
+            appended.map_err(PartitionError::from).inspect_err(|error| self.tell_write_error(error))?;
         if !info.duplicate {
             self.appended(&info, size);
         }
@@ -62,6 +67,13 @@ impl Partition {
     /// Takes the partition off the flusher's list of those with unflushed records.
     pub(crate) fn set_clean(&self) {
         self.dirty.store(false, Ordering::Release);
+    }
+
+    /// What is the disk's fault, not the request's, is told in the log too.
+    fn tell_write_error(&self, error: &PartitionError) {
+        if matches!(error, PartitionError::Log(LogError::Io { .. } | LogError::DirectoryFailed(_))) {
+            self.flush.errors.of_partition(&self.directory.path(), &self.name, error);
+        }
     }
 
     fn check_in_sync(&self) -> Result<(), PartitionError> {

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ottla_testkit::{TIME_MAX, TestBroker};
+use ottla_testkit::{TIME_MAX, TestBroker, TestProcess};
 
+use crate::BROKER;
 use crate::requests::{append, batch, create_topic};
 
 /// The offset that a checkpoint file has for partition 0 of a topic.
@@ -55,4 +56,16 @@ fn a_stop_writes_everything_down() {
     assert_eq!(checkpointed(plan.data(), "recovery-point-offset-checkpoint", "kept"), Some(7));
     assert_eq!(checkpointed(plan.data(), "replication-offset-checkpoint", "kept"), Some(7));
     assert!(plan.data().join(".kafka_cleanshutdown").exists());
+}
+
+#[test]
+fn what_a_recovery_found_sound_is_noted_so_that_the_next_start_is_quick() {
+    let broker = TestProcess::builder(BROKER).start();
+    let mut connection = broker.connect();
+    create_topic(&mut connection, "scanned", 1);
+    append(&mut connection, "scanned", 0, batch(9));
+    let plan = broker.kill();
+    assert_eq!(checkpointed(plan.data(), "recovery-point-offset-checkpoint", "scanned"), None);
+    let broker = plan.start();
+    wait_for(broker.data(), "recovery-point-offset-checkpoint", "scanned", 9);
 }
