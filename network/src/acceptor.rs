@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use socket2::SockRef;
@@ -23,6 +23,9 @@ use crate::shutdown::Phase;
 
 /// Pause after a failure that is ours, such as having no descriptor left; the system keeps who waits.
 const ACCEPT_RETRY_TIME: Duration = Duration::from_millis(50);
+
+/// The shortest time between two warnings of one kind.
+const WARNING_PAUSE: Duration = Duration::from_secs(10);
 
 /// A socket that listens.
 #[derive(Debug)]
@@ -65,7 +68,15 @@ impl Acceptor {
 
     async fn run(self, ready: Ready) {
         let Self { listeners, reactors, slots, metrics, mut phase } = self;
-        let desk = Arc::new(Desk { reactors, slots, metrics, next_id: AtomicUsize::new(0) });
+        let desk = Arc::new(Desk {
+            reactors,
+            slots,
+            metrics,
+            next_id: AtomicUsize::new(0),
+            accept_warnings: Pace::default(),
+            address_warnings: Pace::default(),
+            total_warnings: Pace::default(),
+        });
         for listener in listeners {
             match tokio::net::TcpListener::from_std(listener.socket) {
                 Ok(socket) => {
@@ -89,16 +100,33 @@ struct Desk {
     slots: Arc<ConnectionSlots>,
     metrics: Arc<AcceptorMetrics>,
     next_id: AtomicUsize,
+    accept_warnings: Pace,
+    address_warnings: Pace,
+    total_warnings: Pace,
+}
+
+/// Lets one warning pass every while.
+#[derive(Debug, Default)]
+struct Pace {
+    passed_at: Mutex<Option<Instant>>,
+}
+
+impl Pace {
+    fn is_due(&self, now: Instant) -> bool {
+        let mut passed_at = self.passed_at.lock();
+        let is_due =
+            passed_at.is_none_or(|passed_at| now.saturating_duration_since(passed_at) >= WARNING_PAUSE);
+        if is_due {
+            *passed_at = Some(now);
+        }
+        is_due
+    }
 }
 
 async fn accept_from(listener: Arc<str>, socket: tokio::net::TcpListener, desk: Arc<Desk>) {
-    let mut failing = false;
     loop {
         match socket.accept().await.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))) {
-            Ok((stream, peer)) => {
-                failing = false;
-                desk.admit(&listener, stream, peer).await;
-            }
+            Ok((stream, peer)) => desk.admit(&listener, stream, peer).await,
             // The peer gave up while it waited.
             Err(error)
                 if matches!(
@@ -109,7 +137,7 @@ async fn accept_from(listener: Arc<str>, socket: tokio::net::TcpListener, desk: 
                 ) => {}
             Err(error) => {
                 add(&desk.metrics.accept_failures, 1);
-                if !std::mem::replace(&mut failing, true) {
+                if desk.accept_warnings.is_due(Instant::now()) {
                     tracing::warn!(%listener, %error, "cannot accept connections; trying on");
                 }
                 tokio::time::sleep(ACCEPT_RETRY_TIME).await;
@@ -123,7 +151,9 @@ impl Desk {
     async fn admit(&self, listener: &Arc<str>, stream: TcpStream, peer: SocketAddr) {
         let Some(of_address) = self.slots.take_address(peer.ip()) else {
             add(&self.metrics.refused_per_ip, 1);
-            tracing::debug!(%listener, %peer, "connection refused: its address has as many as it may");
+            if self.address_warnings.is_due(Instant::now()) {
+                tracing::warn!(%listener, %peer, "connection refused: its address has as many as it may");
+            }
             return;
         };
         let local = match prepare(&stream) {
@@ -134,6 +164,10 @@ impl Desk {
                 return;
             }
         };
+        if self.slots.open() == self.slots.total_max && self.total_warnings.is_due(Instant::now()) {
+            let connections = self.slots.total_max;
+            tracing::warn!(%listener, connections, "as many connections as there may be: others wait until one ends");
+        }
         let in_total = self.slots.take_total().await;
         let Some(reactor) = self.reactors.iter().min_by_key(|reactor| reactor.load.get()) else { return };
         let slot =
@@ -253,6 +287,14 @@ impl Drop for LoadSlot {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_warning_passes_every_while() {
+        let pace = Pace::default();
+        let begin = Instant::now();
+        let due = [0, 1, 9, 10, 11, 20].map(|seconds| pace.is_due(begin + Duration::from_secs(seconds)));
+        assert_eq!(due, [true, false, false, true, false, true]);
+    }
 
     #[test]
     fn an_address_has_its_own_limit_and_its_slots_return() {
