@@ -177,7 +177,7 @@ impl BrokerConfig {
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         settings.set_default("num.network.threads", processors.to_string());
-        let cluster_id = variable("CLUSTER_ID").map(CompactString::from);
+        let cluster_id = conflicts::cluster_id(variable("CLUSTER_ID"))?;
         let config = Self::from_settings(settings, cluster_id, &mut warnings)?;
         Ok((config, warnings))
     }
@@ -352,6 +352,23 @@ mod tests {
             [Path::new("/home/ann/.local/share/ottla")]
         );
         assert!(BrokerConfig::load(&sources(&[])).unwrap_err().to_string().contains("--data DIR"));
+    }
+
+    #[test]
+    fn a_cluster_id_is_one_word() {
+        let load = |id: &str| {
+            let environment = [("HOME", "/home/ann"), ("CLUSTER_ID", id)];
+            let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+            BrokerConfig::load(&Sources { environment, ..Sources::default() })
+                .map(|(config, _)| config.cluster_id)
+        };
+        for id in ["4L6g3nShT-eMCtK--X86sw", "my.cluster"] {
+            assert_eq!(load(id).unwrap().as_deref(), Some(id));
+        }
+        for id in ["x y", " ", "a\nb", "é", &"x".repeat(129)] {
+            let sentences = load(id).unwrap_err().sentences;
+            assert!(matches!(&sentences[..], [one] if one.contains("CLUSTER_ID")), "{sentences:?}");
+        }
     }
 
     #[test]

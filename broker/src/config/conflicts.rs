@@ -11,6 +11,9 @@ use ottla_model::NodeId;
 use super::listener::ListenerConfig;
 use super::settings::{Origin, Settings};
 
+/// Kafka makes ids of 22 characters and takes other ones too; longer ones are no ids.
+const CLUSTER_ID_BYTES_MAX: usize = 128;
+
 /// Why keys that are each right cannot be used together, or not by this version.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Conflict {
@@ -42,8 +45,22 @@ pub(super) enum Conflict {
          separated by commas of address:number, each an address or the name of one."
     )]
     PerAddress { value: String, origin: Origin },
+    #[error(
+        "Invalid value {0:?} for CLUSTER_ID (environment): it must be 1 to {CLUSTER_ID_BYTES_MAX} ASCII characters \
+         without spaces."
+    )]
+    ClusterId(String),
     #[error("The configuration log.dirs ({0}) must name directories, each one once.")]
     LogDirs(Origin),
+}
+
+/// The id of the cluster, from the environment alone.
+pub(super) fn cluster_id(given: Option<&str>) -> Result<Option<CompactString>, Conflict> {
+    let is_id = |id: &str| id.len() <= CLUSTER_ID_BYTES_MAX && id.bytes().all(|byte| byte.is_ascii_graphic());
+    match given {
+        Some(id) if !is_id(id) => Err(Conflict::ClusterId(id.to_owned())),
+        given => Ok(given.map(CompactString::from)),
+    }
 }
 
 /// One node is broker and controller in one; what asks for anything else is refused, not half done.

@@ -14,7 +14,7 @@ use crate::requests::{PRODUCE, batches_of, create_topic, fetch, now_ms, produce,
 
 const TOPIC: &str = "killed";
 const PARTITIONS: i32 = 4;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 20;
 /// Requests on their way at once, of each producer: what a retry may send again.
 const IN_FLIGHT: usize = 5;
 
