@@ -218,12 +218,7 @@ impl BatchBuilder {
         value: Option<&[u8]>,
         headers: impl ExactSizeIterator<Item = (&'h [u8], Option<&'h [u8]>)> + Clone,
     ) -> Result<(), BuildError> {
-        let offset_delta = self.delta_of(offset)?;
-        if self.last_offset.is_some_and(|last| offset <= last) {
-            return Err(self.bad_offset(offset));
-        }
-        let base_timestamp_ms = *self.base_timestamp_ms.get_or_insert(timestamp_ms);
-        let timestamp_delta_ms = timestamp_ms.wrapping_sub(base_timestamp_ms);
+        let (timestamp_delta_ms, offset_delta) = self.deltas_of(offset, timestamp_ms)?;
         let header_count = length_field(headers.len())?;
 
         let mut size = 1 + size_of_varlong(timestamp_delta_ms) + size_of_varint(offset_delta);
@@ -249,11 +244,53 @@ impl BatchBuilder {
             write_nullable(output, value);
         }
         assert_eq!(output.len() - body_at, size, "a record is as long as its length field says");
+        self.count(offset, timestamp_ms);
+        Ok(())
+    }
 
+    /// Adds what stands before a record's key. The rest, `rest_bytes`, goes by this builder: the caller sees to it that
+    /// it follows [`encoded`](Self::encoded).
+    pub(super) fn append_head(
+        &mut self,
+        offset: Offset,
+        timestamp_ms: i64,
+        rest_bytes: usize,
+    ) -> Result<(), BuildError> {
+        let (timestamp_delta_ms, offset_delta) = self.deltas_of(offset, timestamp_ms)?;
+        let size = 1 + size_of_varlong(timestamp_delta_ms) + size_of_varint(offset_delta) + rest_bytes;
+        let size_field = length_field(size)?;
+        let output = &mut self.buffer;
+        write_varint(output, size_field);
+        output.push(0);
+        write_varlong(output, timestamp_delta_ms);
+        write_varint(output, offset_delta);
+        self.count(offset, timestamp_ms);
+        Ok(())
+    }
+
+    /// The records that are encoded and not yet taken away.
+    pub(super) fn encoded(&self) -> &[u8] {
+        self.buffer.get(BATCH_HEADER_BYTES..).unwrap_or_default()
+    }
+
+    /// Forgets the bytes of [`encoded`](Self::encoded), which are kept elsewhere.
+    pub(super) fn clear_encoded(&mut self) {
+        self.buffer.truncate(BATCH_HEADER_BYTES);
+    }
+
+    fn deltas_of(&mut self, offset: Offset, timestamp_ms: i64) -> Result<(i64, i32), BuildError> {
+        let offset_delta = self.delta_of(offset)?;
+        if self.last_offset.is_some_and(|last| offset <= last) {
+            return Err(self.bad_offset(offset));
+        }
+        let base_timestamp_ms = *self.base_timestamp_ms.get_or_insert(timestamp_ms);
+        Ok((timestamp_ms.wrapping_sub(base_timestamp_ms), offset_delta))
+    }
+
+    fn count(&mut self, offset: Offset, timestamp_ms: i64) {
         self.max_timestamp_ms = self.max_timestamp_ms.max(timestamp_ms);
         self.last_offset = Some(offset);
         self.record_count += 1;
-        Ok(())
     }
 
     /// How many records there are.
@@ -295,6 +332,11 @@ impl BatchBuilder {
             self.compression.compress(records, &mut compressed)?;
             bytes = compressed;
         }
+        self.seal(bytes)
+    }
+
+    /// Closes the batch around records that are compressed already, behind room for the header.
+    pub(super) fn seal(self, mut bytes: Vec<u8>) -> Result<Bytes, BuildError> {
         let length = length_field(bytes.len() - BATCH_PREFIX_BYTES)?;
         let (header, body) =
             bytes.split_first_chunk_mut().expect("the buffer begins with room for the header");

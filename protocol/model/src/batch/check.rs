@@ -6,16 +6,15 @@
 use bytes::Bytes;
 
 use super::attributes::TimestampType;
-use super::builder::{BatchBuilder, BuildError};
+use super::builder::BuildError;
 use super::checked::CheckedBatch;
 use super::crc::{self, CrcMismatch};
 use super::header::{BATCH_HEADER_BYTES, BATCH_PREFIX_BYTES, BatchError, BatchFrame, BatchHeader, MAGIC};
-use super::record::{
-    NO_TIMESTAMP_MS, RawRecord, RecordStructureError, Records, RecordsError, record_timestamp_ms,
-};
+use super::recompress::Recompression;
+use super::record::{NO_TIMESTAMP_MS, RawRecord, RecordStructureError, RecordsError, record_timestamp_ms};
 use super::rules::BatchRules;
 use super::stream::{RecordStream, RecordSummary, StreamError};
-use crate::compression::{Codec, Compression, CompressionError};
+use crate::compression::{Codec, CompressionError};
 use crate::{Offset, ProducerId};
 
 /// The most records that a rejection names; a batch may have millions.
@@ -66,7 +65,7 @@ pub enum BatchRejection {
     /// Larger than `max.message.bytes`, as sent or as recompressed.
     #[error("a record batch of {size_bytes} bytes where at most {limit_bytes} are allowed")]
     TooLarge {
-        /// The batch's size.
+        /// The batch's size; of a recompressed one that to which it had grown when it was given up.
         size_bytes: usize,
         /// The limit.
         limit_bytes: usize,
@@ -227,6 +226,23 @@ pub fn check_framing(bytes: &[u8]) -> Result<BatchFrame, BatchRejection> {
 /// # Errors
 /// Says why the batch may not be appended.
 pub fn check_batch(bytes: Bytes, rules: &BatchRules, now_ms: i64) -> Result<CheckedBatch, BatchRejection> {
+    let mut unlimited = usize::MAX;
+    let checked = check_batch_within(bytes, rules, now_ms, &mut unlimited)?;
+    Ok(checked.expect("no batch takes more than the address space"))
+}
+
+/// The same for a caller that cannot stay long. `budget_bytes` is what it has left for records that are decompressed or
+/// compressed again, counted uncompressed; what is spent goes off it, whatever comes out. None is the answer if the
+/// batch takes more, which says nothing about it.
+///
+/// # Errors
+/// Says why the batch may not be appended.
+pub fn check_batch_within(
+    bytes: Bytes,
+    rules: &BatchRules,
+    now_ms: i64,
+    budget_bytes: &mut usize,
+) -> Result<Option<CheckedBatch>, BatchRejection> {
     let mut bytes = bytes;
     let frame = check_framing(&bytes)?;
     bytes.truncate(frame.size());
@@ -243,23 +259,32 @@ pub fn check_batch(bytes: Bytes, rules: &BatchRules, now_ms: i64) -> Result<Chec
 
     let body = bytes.slice(BATCH_HEADER_BYTES..);
     let mut walk = Walk::new(&header, rules, now_ms);
+    let target = rules.compression.for_source(codec);
     let records_bytes = match codec {
-        Codec::None => walk.plain(&body)?,
-        _ => walk.compressed(codec, &body)?,
+        Codec::None if target.codec() == Codec::None => walk.plain(&body)?,
+        Codec::None => {
+            let Some(left) = budget_bytes.checked_sub(body.len()) else { return Ok(None) };
+            *budget_bytes = left;
+            walk.plain(&body)?
+        }
+        _ => match walk.compressed(codec, &body, budget_bytes)? {
+            Some(records_bytes) => records_bytes,
+            None => return Ok(None),
+        },
     };
     let Seen { max_timestamp_ms, offsets_in_order } = walk.finish()?;
 
-    let target = rules.compression.for_source(codec);
     let offsets_must_be_set = codec != Codec::None && !offsets_in_order;
     if target.codec() != codec || offsets_must_be_set {
-        return recompress(&header, body, records_bytes, target, rules, now_ms);
+        let recompression = Recompression { header: &header, codec, records_bytes, target, rules, now_ms };
+        return recompression.run(&body).map(Some);
     }
     let mut batch = CheckedBatch::new(&bytes);
     match rules.timestamp_type {
         TimestampType::CreateTime => batch.set_timestamp(TimestampType::CreateTime, max_timestamp_ms),
         TimestampType::LogAppendTime => batch.stamp_log_append_time(now_ms),
     }
-    Ok(batch)
+    Ok(Some(batch))
 }
 
 fn peek(bytes: &[u8]) -> Result<Option<BatchFrame>, BatchRejection> {
@@ -277,7 +302,7 @@ fn peek(bytes: &[u8]) -> Result<Option<BatchFrame>, BatchRejection> {
     }
 }
 
-fn check_size(size_bytes: usize, rules: &BatchRules) -> Result<(), BatchRejection> {
+pub(super) fn check_size(size_bytes: usize, rules: &BatchRules) -> Result<(), BatchRejection> {
     let limit_bytes = rules.max_message_bytes;
     if size_bytes > limit_bytes {
         return Err(BatchRejection::TooLarge { size_bytes, limit_bytes });
@@ -342,13 +367,35 @@ impl<'a> Walk<'a> {
         Ok(body.len())
     }
 
-    /// Walks records while they are decompressed, and says how many bytes they take.
-    fn compressed(&mut self, codec: Codec, body: &[u8]) -> Result<usize, BatchRejection> {
+    /// Walks records while they are decompressed, and says how many bytes they take; none if more than the budget.
+    fn compressed(
+        &mut self,
+        codec: Codec,
+        body: &[u8],
+        budget_bytes: &mut usize,
+    ) -> Result<Option<usize>, BatchRejection> {
+        let record_bytes_max = self.rules.max_decompressed_message_bytes;
+        let batch_bytes_max = self.rules.decompressed_batch_bytes_max;
+        let bytes_max = batch_bytes_max.min(*budget_bytes);
+        let mut stream = RecordStream::new(codec, body, bytes_max, record_bytes_max)?;
+        let walked = self.stream(&mut stream);
+        *budget_bytes -= stream.taken_bytes();
+        match walked {
+            Ok(()) => Ok(Some(stream.taken_bytes())),
+            Err(BatchRejection::Compression(CompressionError::TooLarge { .. }))
+                if bytes_max < batch_bytes_max =>
+            {
+                *budget_bytes = 0;
+                Ok(None)
+            }
+            Err(rejection) => Err(rejection),
+        }
+    }
+
+    fn stream(&mut self, stream: &mut RecordStream<'_>) -> Result<(), BatchRejection> {
         let limit_bytes = self.rules.max_decompressed_message_bytes;
-        let bytes_max = self.rules.decompressed_batch_bytes_max;
-        let mut stream = RecordStream::new(codec, body, bytes_max, limit_bytes)?;
         for index in 0..self.header.record_count() {
-            match stream.next_record() {
+            match stream.next_summary() {
                 Ok(summary) => self.see(index, summary),
                 Err(StreamError::Compression(error)) => return Err(error.into()),
                 Err(StreamError::Structure(source)) => return Err(malformed_record(index, source)),
@@ -360,7 +407,7 @@ impl<'a> Walk<'a> {
         if !stream.is_at_end()? {
             return Err(self.trailing());
         }
-        Ok(stream.taken_bytes())
+        Ok(())
     }
 
     #[inline]
@@ -424,44 +471,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn malformed_record(index: i32, source: RecordStructureError) -> BatchRejection {
+pub(super) fn malformed_record(index: i32, source: RecordStructureError) -> BatchRejection {
     BatchRejection::Malformed { source: RecordsError::Record { index, source } }
-}
-
-/// Writes the records anew, as the batch that a producer would have sent with this compression: offsets without gaps,
-/// no bits that mean nothing. The records have been checked and take `records_bytes`.
-fn recompress(
-    header: &BatchHeader,
-    body: Bytes,
-    records_bytes: usize,
-    target: Compression,
-    rules: &BatchRules,
-    now_ms: i64,
-) -> Result<CheckedBatch, BatchRejection> {
-    if target.codec() == Codec::None {
-        check_size(BATCH_HEADER_BYTES + records_bytes, rules)?;
-    }
-    let records = Records::read(header, body, records_bytes).map_err(rejection_of)?;
-    let mut builder = BatchBuilder::with_capacity(target, records_bytes)
-        .with_producer(header.producer_id(), header.producer_epoch(), header.base_sequence())
-        .with_transactional(header.is_transactional());
-    if rules.timestamp_type == TimestampType::LogAppendTime {
-        builder = builder.with_log_append_time(now_ms);
-    }
-    for (offset, record) in (0..).map(Offset::new).zip(&records) {
-        let record = record.map_err(rejection_of)?;
-        builder
-            .append_fields(offset, record.timestamp_ms, record.key, record.value, record.headers)
-            .map_err(|source| BatchRejection::Rebuild { source })?;
-    }
-    let batch = builder.finish().map_err(|source| BatchRejection::Rebuild { source })?;
-    check_size(batch.size(), rules)?;
-    Ok(batch)
-}
-
-fn rejection_of(source: RecordsError) -> BatchRejection {
-    match source {
-        RecordsError::Compression(error) => BatchRejection::Compression(error),
-        source => BatchRejection::Malformed { source },
-    }
 }

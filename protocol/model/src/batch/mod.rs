@@ -11,6 +11,7 @@ mod control;
 mod crc;
 mod header;
 mod legacy;
+mod recompress;
 mod record;
 mod rules;
 mod stream;
@@ -20,7 +21,8 @@ use bytes::Bytes;
 pub use attributes::{Attributes, TimestampType};
 pub use builder::{BatchBuilder, BuildError, NewRecord};
 pub use check::{
-    BatchRejection, RECORD_FAULTS_MAX, RecordFault, RecordFaultCause, check_batch, check_framing,
+    BatchRejection, RECORD_FAULTS_MAX, RecordFault, RecordFaultCause, check_batch, check_batch_within,
+    check_framing,
 };
 pub use checked::{CheckedBatch, ReplicaBatchError};
 pub use control::{ControlError, ControlRecordType, EndTxnMarker, control_key, parse_control_key};

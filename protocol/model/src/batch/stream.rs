@@ -1,5 +1,5 @@
-//! Walks the records of a compressed batch while it decompresses them, in a window of fixed size: what a broker must
-//! know of each record, without its keys and values ever being in memory together.
+//! Walks the records of a compressed batch while it decompresses them, in a window of fixed size: for what a broker must
+//! know of each record, or for the records themselves, without their keys and values ever being in memory together.
 
 use super::record::{RawRecord, RecordStructureError, checked_header_count};
 use crate::compression::{Codec, CompressionError, Decoder};
@@ -26,6 +26,18 @@ impl From<RawRecord<'_>> for RecordSummary {
         let RawRecord { timestamp_delta_ms, offset_delta, key, .. } = raw;
         Self { timestamp_delta_ms, offset_delta, has_key: key.is_some() }
     }
+}
+
+/// A record with its fields, as far as they are in memory.
+pub(super) enum StreamedRecord<'a> {
+    /// All of it.
+    Whole(RawRecord<'a>),
+    /// It is larger than the window.
+    Large {
+        timestamp_delta_ms: i64,
+        /// What its fields from the key on take.
+        left_bytes: usize,
+    },
 }
 
 /// Why there is no next record.
@@ -80,9 +92,43 @@ impl<'a> RecordStream<'a> {
         Ok(Self { decoder, record_bytes_max, window, taken: 0, filled: 0, ended: false })
     }
 
-    /// Takes the next record.
+    /// Takes the next record and says what matters of it.
     #[inline]
-    pub(super) fn next_record(&mut self) -> Result<RecordSummary, StreamError> {
+    pub(super) fn next_summary(&mut self) -> Result<RecordSummary, StreamError> {
+        let size_bytes = self.next_size()?;
+        if size_bytes > self.window.len() {
+            return self.walk_large(size_bytes);
+        }
+        self.whole_record(size_bytes).map(RecordSummary::from)
+    }
+
+    /// Takes the next record as it is. Of a large one its fields from the key on stay in the stream; they have to be
+    /// taken with [`next_piece`](Self::next_piece) before the next record.
+    pub(super) fn next_record(&mut self) -> Result<StreamedRecord<'_>, StreamError> {
+        let size_bytes = self.next_size()?;
+        if size_bytes <= self.window.len() {
+            return self.whole_record(size_bytes).map(StreamedRecord::Whole);
+        }
+        let mut left_bytes = size_bytes;
+        let (timestamp_delta_ms, _) = self.large_head(&mut left_bytes)?;
+        Ok(StreamedRecord::Large { timestamp_delta_ms, left_bytes })
+    }
+
+    /// Takes some of the `left_bytes` of a large record; nothing when there are none left.
+    pub(super) fn next_piece(&mut self, left_bytes: &mut usize) -> Result<&[u8], StreamError> {
+        let present = self.fill(1)?.len().min(*left_bytes);
+        if present == 0 && *left_bytes > 0 {
+            return Err(VarintError::Cut.into());
+        }
+        let from = self.taken;
+        self.taken += present;
+        *left_bytes -= present;
+        Ok(self.window.get(from..self.taken).unwrap_or_default())
+    }
+
+    /// Takes the length of the next record, which is not larger than allowed.
+    #[inline]
+    fn next_size(&mut self) -> Result<usize, StreamError> {
         let mut view = self.fill(VARINT_BYTES_MAX)?;
         let before = view.len();
         let length = varint::read_varint(&mut view)?;
@@ -94,16 +140,22 @@ impl<'a> RecordStream<'a> {
         if size_bytes > self.record_bytes_max {
             return Err(StreamError::TooLarge { size_bytes });
         }
-        if size_bytes > self.window.len() {
-            return self.walk_large(size_bytes);
+        Ok(size_bytes)
+    }
+
+    /// Takes a record that fits the window; its length has been taken.
+    #[inline]
+    fn whole_record(&mut self, size_bytes: usize) -> Result<RawRecord<'_>, StreamError> {
+        let left_bytes = self.fill(size_bytes)?.len();
+        if left_bytes < size_bytes {
+            // The window is smaller than what a length counts to.
+            let length = i32::try_from(size_bytes).unwrap_or(i32::MAX);
+            return Err(RecordStructureError::Length { length, left_bytes }.into());
         }
-        let view = self.fill(size_bytes)?;
-        let Some(body) = view.get(..size_bytes) else {
-            return Err(RecordStructureError::Length { length, left_bytes: view.len() }.into());
-        };
-        let summary = RawRecord::read_body(body)?.into();
+        let from = self.taken;
         self.taken += size_bytes;
-        Ok(summary)
+        let body = self.window.get(from..self.taken).unwrap_or_default();
+        Ok(RawRecord::read_body(body)?)
     }
 
     /// Whether nothing follows. Reads on to the end of the stream, where some codecs keep a checksum.
@@ -144,9 +196,7 @@ impl<'a> RecordStream<'a> {
     #[cold]
     fn walk_large(&mut self, size_bytes: usize) -> Result<RecordSummary, StreamError> {
         let mut left = size_bytes;
-        self.skip(&mut left, 1)?; // attributes
-        let timestamp_delta_ms = self.number(&mut left, varint::read_varlong)?;
-        let offset_delta = self.number(&mut left, varint::read_varint)?;
+        let (timestamp_delta_ms, offset_delta) = self.large_head(&mut left)?;
         let has_key = self.skip_nullable(&mut left)?;
         self.skip_nullable(&mut left)?;
         let count = self.number(&mut left, varint::read_varint)?;
@@ -159,6 +209,14 @@ impl<'a> RecordStream<'a> {
             return Err(RecordStructureError::Surplus { surplus_bytes: left }.into());
         }
         Ok(RecordSummary { timestamp_delta_ms, offset_delta, has_key })
+    }
+
+    /// Takes what stands before the key of a record that does not fit the window.
+    fn large_head(&mut self, left: &mut usize) -> Result<(i64, i32), StreamError> {
+        self.skip(left, 1)?; // attributes
+        let timestamp_delta_ms = self.number(left, varint::read_varlong)?;
+        let offset_delta = self.number(left, varint::read_varint)?;
+        Ok((timestamp_delta_ms, offset_delta))
     }
 
     fn number<T>(

@@ -1,6 +1,6 @@
 //! Gzip streams, one member or several in a row.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use flate2::Compression as Level;
 use flate2::bufread::MultiGzDecoder;
@@ -10,7 +10,9 @@ use super::GZIP_LEVEL_DEFAULT;
 
 pub(super) type Decoder<'a> = MultiGzDecoder<&'a [u8]>;
 
-pub(super) fn compress(input: &[u8], level: i32, output: &mut Vec<u8>) -> io::Result<()> {
+pub(super) type Encoder<W> = GzEncoder<W>;
+
+pub(super) fn encoder<W: Write>(level: i32, output: W) -> Encoder<W> {
     let level = match u32::try_from(level) {
         Ok(level) => Level::new(level),
         Err(_) => {
@@ -18,7 +20,5 @@ pub(super) fn compress(input: &[u8], level: i32, output: &mut Vec<u8>) -> io::Re
             Level::default()
         }
     };
-    let mut encoder = GzEncoder::new(output, level);
-    encoder.write_all(input)?;
-    encoder.finish().map(|_| ())
+    GzEncoder::new(output, level)
 }

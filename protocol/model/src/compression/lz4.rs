@@ -27,28 +27,44 @@ const HARDER_LEVEL_MIN: u32 = 3;
 
 /// The default level stands for the fast encoder, as in Kafka, where it is no step between 8 and 10 either. The other
 /// levels search for longer matches; up to 3 and from 12 on they are all the same.
-pub(super) fn compress(input: &[u8], level: i32, output: &mut Vec<u8>) -> io::Result<()> {
-    if level != LZ4_LEVEL_DEFAULT {
-        return compress_harder(input, level.unsigned_abs().max(HARDER_LEVEL_MIN), output);
-    }
-    let info = FrameInfo::new().block_mode(BlockMode::Independent).block_size(BlockSize::Max64KB);
-    let mut encoder = FrameEncoder::with_frame_info(info, output);
-    encoder.write_all(input)?;
-    encoder.finish().map_err(io::Error::other)?;
-    Ok(())
+pub(super) enum Encoder<W: Write> {
+    Fast(Box<FrameEncoder<W>>),
+    Harder(lz4::Encoder<W>),
 }
 
-fn compress_harder(input: &[u8], level: u32, output: &mut Vec<u8>) -> io::Result<()> {
-    let mut encoder = lz4::EncoderBuilder::new()
-        .block_mode(lz4::BlockMode::Independent)
-        .block_size(lz4::BlockSize::Max64KB)
-        .block_checksum(lz4::liblz4::BlockChecksum::NoBlockChecksum)
-        .checksum(lz4::ContentChecksum::NoChecksum)
-        .level(level)
-        .build(output)?;
-    encoder.write_all(input)?;
-    let (_, result) = encoder.finish();
-    result
+impl<W: Write> Encoder<W> {
+    pub(super) fn new(level: i32, output: W) -> io::Result<Self> {
+        if level != LZ4_LEVEL_DEFAULT {
+            return Self::harder(level.unsigned_abs().max(HARDER_LEVEL_MIN), output);
+        }
+        let info = FrameInfo::new().block_mode(BlockMode::Independent).block_size(BlockSize::Max64KB);
+        Ok(Self::Fast(Box::new(FrameEncoder::with_frame_info(info, output))))
+    }
+
+    fn harder(level: u32, output: W) -> io::Result<Self> {
+        let encoder = lz4::EncoderBuilder::new()
+            .block_mode(lz4::BlockMode::Independent)
+            .block_size(lz4::BlockSize::Max64KB)
+            .block_checksum(lz4::liblz4::BlockChecksum::NoBlockChecksum)
+            .checksum(lz4::ContentChecksum::NoChecksum)
+            .level(level)
+            .build(output)?;
+        Ok(Self::Harder(encoder))
+    }
+
+    pub(super) fn write_all(&mut self, input: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Fast(encoder) => encoder.write_all(input),
+            Self::Harder(encoder) => encoder.write_all(input),
+        }
+    }
+
+    pub(super) fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Fast(encoder) => encoder.finish().map(|_| ()).map_err(io::Error::other),
+            Self::Harder(encoder) => encoder.finish().1,
+        }
+    }
 }
 
 /// Yields one block after the other.

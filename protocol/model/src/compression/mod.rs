@@ -1,5 +1,5 @@
 //! Compression of a batch's records: which codecs there are, at which levels, in which framing Kafka writes and reads
-//! them. Decompressing is always against a bound, and can be done in steps. Batches are not known here.
+//! them. Decompressing is always against a bound; both ways can be gone in steps. Batches are not known here.
 
 mod gzip;
 mod lz4;
@@ -7,7 +7,7 @@ mod snappy;
 mod zstd;
 
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::str::FromStr;
 
 /// How records are compressed; the numbers are those of the attributes' lowest three bits.
@@ -189,17 +189,61 @@ impl Compression {
     /// # Errors
     /// If the codec's encoder fails, which takes a lack of memory.
     pub fn compress(self, input: &[u8], output: &mut Vec<u8>) -> Result<(), CompressionError> {
-        let done = match self.codec {
-            Codec::None => {
-                output.extend_from_slice(input);
-                Ok(())
-            }
-            Codec::Gzip => gzip::compress(input, self.level, output),
-            Codec::Snappy => snappy::compress(input, output),
-            Codec::Lz4 => lz4::compress(input, self.level, output),
-            Codec::Zstd => zstd::compress(input, self.level, output),
+        let mut encoder = Encoder::new(self, output)?;
+        encoder.write_all(input)?;
+        encoder.finish()
+    }
+}
+
+/// Compresses in steps.
+pub(crate) struct Encoder<W: Write> {
+    codec: Codec,
+    stream: EncoderStream<W>,
+}
+
+enum EncoderStream<W: Write> {
+    None(W),
+    Gzip(gzip::Encoder<W>),
+    Snappy(Box<snappy::Encoder<W>>),
+    Lz4(lz4::Encoder<W>),
+    Zstd(zstd::Encoder<W>),
+}
+
+impl<W: Write> Encoder<W> {
+    pub(crate) fn new(compression: Compression, output: W) -> Result<Self, CompressionError> {
+        let Compression { codec, level } = compression;
+        let stream = match codec {
+            Codec::None => Ok(EncoderStream::None(output)),
+            Codec::Gzip => Ok(EncoderStream::Gzip(gzip::encoder(level, output))),
+            Codec::Snappy => snappy::Encoder::new(output).map(Box::new).map(EncoderStream::Snappy),
+            Codec::Lz4 => lz4::Encoder::new(level, output).map(EncoderStream::Lz4),
+            Codec::Zstd => zstd::encoder(level, output).map(EncoderStream::Zstd),
         };
-        done.map_err(|source| CompressionError::Codec { codec: self.codec, source })
+        let stream = stream.map_err(|source| CompressionError::Codec { codec, source })?;
+        Ok(Self { codec, stream })
+    }
+
+    pub(crate) fn write_all(&mut self, input: &[u8]) -> Result<(), CompressionError> {
+        let written = match &mut self.stream {
+            EncoderStream::None(output) => output.write_all(input),
+            EncoderStream::Gzip(encoder) => encoder.write_all(input),
+            EncoderStream::Snappy(encoder) => encoder.write_all(input),
+            EncoderStream::Lz4(encoder) => encoder.write_all(input),
+            EncoderStream::Zstd(encoder) => encoder.write_all(input),
+        };
+        written.map_err(|source| CompressionError::Codec { codec: self.codec, source })
+    }
+
+    /// Writes what is still held back, and the end.
+    pub(crate) fn finish(self) -> Result<(), CompressionError> {
+        let finished = match self.stream {
+            EncoderStream::None(_) => Ok(()),
+            EncoderStream::Gzip(encoder) => encoder.finish().map(|_| ()),
+            EncoderStream::Snappy(encoder) => encoder.finish(),
+            EncoderStream::Lz4(encoder) => encoder.finish(),
+            EncoderStream::Zstd(encoder) => encoder.finish().map(|_| ()),
+        };
+        finished.map_err(|source| CompressionError::Codec { codec: self.codec, source })
     }
 }
 

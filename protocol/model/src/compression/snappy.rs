@@ -2,7 +2,7 @@
 //! blocks, each behind its length as a big-endian `i32`. Librdkafka writes one raw block and nothing around it. Both are
 //! read, the framing is written.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 use super::corrupt;
 
@@ -15,17 +15,61 @@ const BLOCK_BYTES: usize = 32 << 10;
 /// A block's data grow by no more than this: the shortest copy element has 2 bytes and yields 64 at most.
 const GROWTH_MAX: usize = 64;
 
-pub(super) fn compress(input: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
-    output.extend_from_slice(&HEADER);
-    let mut encoder = snap::raw::Encoder::new();
-    let mut block = vec![0; snap::raw::max_compress_len(BLOCK_BYTES.min(input.len()))];
-    for part in input.chunks(BLOCK_BYTES) {
-        let size = encoder.compress(part, &mut block)?;
-        let length = i32::try_from(size).map_err(|_| corrupt("a block outgrows its length field"))?;
-        output.extend_from_slice(&length.to_be_bytes());
-        output.extend_from_slice(block.get(..size).unwrap_or_default());
+/// Gathers a block at a time; input that has a whole block's size already is compressed where it lies.
+pub(super) struct Encoder<W: Write> {
+    output: W,
+    raw: snap::raw::Encoder,
+    /// Input that is no whole block yet.
+    gathered: Vec<u8>,
+    block: Vec<u8>,
+}
+
+impl<W: Write> Encoder<W> {
+    pub(super) fn new(mut output: W) -> io::Result<Self> {
+        output.write_all(&HEADER)?;
+        Ok(Self { output, raw: snap::raw::Encoder::new(), gathered: Vec::new(), block: Vec::new() })
     }
-    Ok(())
+
+    pub(super) fn write_all(&mut self, mut input: &[u8]) -> io::Result<()> {
+        if !self.gathered.is_empty() {
+            let (first, rest) = input.split_at(input.len().min(BLOCK_BYTES - self.gathered.len()));
+            self.gathered.extend_from_slice(first);
+            input = rest;
+            if self.gathered.len() < BLOCK_BYTES {
+                return Ok(());
+            }
+            self.write_gathered()?;
+        }
+        let (blocks, rest) = input.as_chunks::<BLOCK_BYTES>();
+        for block in blocks {
+            self.write_block(block)?;
+        }
+        self.gathered.extend_from_slice(rest);
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        if self.gathered.is_empty() { Ok(()) } else { self.write_gathered() }
+    }
+
+    fn write_gathered(&mut self) -> io::Result<()> {
+        let mut gathered = std::mem::take(&mut self.gathered);
+        self.write_block(&gathered)?;
+        gathered.clear();
+        self.gathered = gathered;
+        Ok(())
+    }
+
+    fn write_block(&mut self, input: &[u8]) -> io::Result<()> {
+        let size_max = snap::raw::max_compress_len(input.len());
+        if self.block.len() < size_max {
+            self.block.resize(size_max, 0);
+        }
+        let size = self.raw.compress(input, &mut self.block)?;
+        let length = i32::try_from(size).map_err(|_| corrupt("a block outgrows its length field"))?;
+        self.output.write_all(&length.to_be_bytes())?;
+        self.output.write_all(self.block.get(..size).unwrap_or_default())
+    }
 }
 
 /// Yields one block after the other; a raw block is held whole.

@@ -10,8 +10,8 @@ pub(super) fn decoder(input: &[u8]) -> io::Result<Decoder<'_>> {
     read::Decoder::with_buffer(input)
 }
 
-pub(super) fn compress(input: &[u8], level: i32, output: &mut Vec<u8>) -> io::Result<()> {
-    let mut encoder = write::Encoder::new(output, level)?;
-    encoder.write_all(input)?;
-    encoder.finish().map(|_| ())
+pub(super) type Encoder<W> = write::Encoder<'static, W>;
+
+pub(super) fn encoder<W: Write>(level: i32, output: W) -> io::Result<Encoder<W>> {
+    write::Encoder::new(output, level)
 }

@@ -6,5 +6,6 @@ mod compression;
 mod hostile;
 mod legacy;
 mod primitives;
+mod recompress;
 mod round_trip;
 mod vectors;
