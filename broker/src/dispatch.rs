@@ -21,6 +21,7 @@ use ottla_protocol::{DecodeError, VersionRange};
 use crate::connection_state::ConnectionState;
 use crate::context::Broker;
 use crate::delayed::waits::Waits;
+use crate::handlers::produce::Handled;
 use crate::handlers::{
     api_versions, create_topics, delete_topics, describe_cluster, describe_configs,
     describe_topic_partitions, fetch, find_coordinator, init_producer_id, list_offsets, metadata,
@@ -104,7 +105,10 @@ impl Service {
         let mut call = Call { connection, client_id: frame.client_id.clone(), service: self, to };
         let call = &mut call;
         Ok(match frame.api {
-            ApiKey::Produce => produce::handle(call, body(frame)?),
+            ApiKey::Produce => match produce::handle(call, body(frame)?) {
+                Handled::Done(outcome) => outcome,
+                Handled::Waits(rest) => rest.await,
+            },
             ApiKey::Fetch => fetch::handle(call, body(frame)?),
             ApiKey::ListOffsets => list_offsets::handle(call, body(frame)?),
             ApiKey::Metadata => metadata::handle(call, body(frame)?),

@@ -1,14 +1,19 @@
 //! Produce: each batch is checked and appended in the order of the request, before the connection's next request is
-//! looked at; the answer may wait for a flush or for replicas.
+//! looked at; the answer may wait for a flush or for replicas. Batches that take long to check are checked on the
+//! blocking pool, one after the other; the reactor serves its other connections meanwhile.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use compact_str::{CompactString, ToCompactString};
-use ottla_model::batch::{BatchHeader, BatchRejection, check_batch, check_framing};
+use ottla_model::batch::{
+    BatchHeader, BatchRejection, BatchRules, CheckedBatch, check_batch, check_batch_within, check_framing,
+};
 use ottla_model::compression::Codec;
-use ottla_model::{ErrorCode, LeaderEpoch, Offset, PartitionIndex, TopicName, Uuid};
+use ottla_model::{ErrorCode, LeaderEpoch, Offset, PartitionIndex};
 use ottla_network::{Outcome, Reply};
 use ottla_protocol::messages::produce::{
     BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceData,
@@ -21,8 +26,8 @@ use crate::context::Broker;
 use crate::delayed::produce::{self, Unacknowledged};
 use crate::dispatch::Call;
 use crate::error_map;
-use crate::partition::PartitionError;
 use crate::partition::append::Acks;
+use crate::partition::{Partition, PartitionError};
 use crate::partition_map::HeldTopic;
 
 /// The first version that may carry zstd.
@@ -34,10 +39,26 @@ const TOPIC_IDS_SINCE: i16 = 13;
 /// Who may write to internal topics with a plain produce.
 const ADMIN_CLIENT: &str = "__admin_client";
 
-pub(crate) fn handle(call: &mut Call<'_>, request: ProduceRequest) -> Outcome {
+/// What one request may decompress, or compress again, on the reactor, counted uncompressed and over all its batches.
+/// The slowest codecs do some 200 MB a second, so that other connections wait 10 ms at most; a batch beyond it is begun
+/// anew on the pool, where the part done in vain is no more than those 10 ms. Kafka's producer sends no more than 1 MiB
+/// of uncompressed records at a time unless told to.
+const REACTOR_BYTES_MAX: usize = 2 << 20;
+
+/// How far a request was brought without waiting.
+pub(crate) enum Handled<'a> {
+    /// To the end.
+    Done(Outcome),
+    /// To a batch that takes long. In a box: it is rare, and every idle connection would have room for it. Dropping the
+    /// future leaves appended what was appended; the rest never is.
+    Waits(Pin<Box<dyn Future<Output = Outcome> + 'a>>),
+}
+
+pub(crate) fn handle<'a>(call: &'a Call<'_>, request: ProduceRequest) -> Handled<'a> {
     let acks = acks(request.acks);
     if request.transactional_id.is_none() && request.topic_data.iter().any(has_transactional_batch) {
-        return finish(call, acks, refuse_all(request, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED));
+        let refused = refuse_all(request, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+        return Handled::Done(finish(call, acks, refused));
     }
     let timeout = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or(0));
     let broker = call.broker();
@@ -47,12 +68,30 @@ pub(crate) fn handle(call: &mut Call<'_>, request: ProduceRequest) -> Outcome {
         acks,
         internal_allowed: call.client_id.as_deref() == Some(ADMIN_CLIENT),
         now_ms: broker.clock.now_ms(),
+        budget_bytes: REACTOR_BYTES_MAX,
+        topics: request.topic_data.into_iter(),
+        rest: Vec::new().into_iter(),
+        held: None,
+        responses: Vec::new(),
         unacknowledged: Vec::new(),
         places: Vec::new(),
     };
-    let topics = request.topic_data.into_iter().filter(|topic| !topic.partition_data.is_empty());
-    let responses: Vec<_> = topics.enumerate().map(|(place, topic)| append.topic(place, topic)).collect();
-    let Append { unacknowledged, places, .. } = append;
+    match append.advance() {
+        None => Handled::Done(acknowledge(call, append, timeout)),
+        Some(long) => Handled::Waits(Box::pin(async move {
+            let mut next = Some(long);
+            while let Some(long) = next {
+                append.check_elsewhere(long).await;
+                next = append.advance();
+            }
+            acknowledge(call, append, timeout)
+        })),
+    }
+}
+
+/// Answers for everything that was appended or refused.
+fn acknowledge(call: &Call<'_>, append: Append<'_>, timeout: Duration) -> Outcome {
+    let Append { acks, responses, unacknowledged, places, .. } = append;
     let response = ProduceResponse { responses, ..ProduceResponse::default() };
     if unacknowledged.is_empty() || acks == Some(Acks::None) {
         return finish(call, acks, response);
@@ -109,16 +148,39 @@ fn finish(call: &Call<'_>, acks: Option<Acks>, mut response: ProduceResponse) ->
     }
 }
 
-/// The walk over a request's partitions.
+/// The walk over a request's partitions, which can stop at a batch that takes long.
 struct Append<'a> {
     broker: &'a Broker,
     version: i16,
     acks: Option<Acks>,
     internal_allowed: bool,
     now_ms: i64,
+    /// What is left of [`REACTOR_BYTES_MAX`].
+    budget_bytes: usize,
+    /// The topics that are not begun.
+    topics: std::vec::IntoIter<TopicProduceData>,
+    /// Of the topic that is begun: what is still to come, and the topic if it is held here.
+    rest: std::vec::IntoIter<PartitionProduceData>,
+    held: Option<Arc<HeldTopic>>,
+    /// The last one is that of the topic that is begun.
+    responses: Vec<TopicProduceResponse>,
     unacknowledged: Vec<Unacknowledged>,
     /// Topic and partition of each of them, by their places in the response.
     places: Vec<(usize, usize)>,
+}
+
+/// A batch that takes long to check.
+struct LongCheck {
+    index: PartitionIndex,
+    partition: Arc<Partition>,
+    records: Bytes,
+    rules: BatchRules,
+}
+
+/// Whether a batch could be dealt with on the reactor.
+enum Attempt {
+    Done(AppendInfo),
+    Long(LongCheck),
 }
 
 /// Why a batch was not appended, as the answer tells it.
@@ -130,54 +192,110 @@ struct Refusal {
 }
 
 impl Append<'_> {
-    fn topic(&mut self, place: usize, topic: TopicProduceData) -> TopicProduceResponse {
-        let TopicProduceData { name, topic_id, partition_data } = topic;
-        let by_id = self.version >= TOPIC_IDS_SINCE;
-        let partitions = &self.broker.partitions;
-        let held = if by_id { partitions.topic_by_id(&topic_id) } else { partitions.topic(&name) };
-        let mut partition_responses = Vec::with_capacity(partition_data.len());
-        for data in partition_data {
-            let at = (place, partition_responses.len());
-            let index = data.index;
-            let appended = match &held {
-                Some(held) => self.partition(at, held, data),
-                None => Err(self.why_unknown(by_id, &topic_id, &name, index).into()),
+    /// Goes on to the end, or to a batch that takes long.
+    fn advance(&mut self) -> Option<LongCheck> {
+        loop {
+            let Some(data) = self.rest.next() else {
+                let topic = self.topics.find(|topic| !topic.partition_data.is_empty())?;
+                self.begin(topic);
+                continue;
             };
-            partition_responses.push(match appended {
-                Ok(info) => succeeded(index, &info),
-                Err(refusal) => refused(index, refusal),
-            });
+            let index = data.index;
+            let held = self.held.take();
+            let attempt = match &held {
+                Some(held) => self.partition(held, data),
+                None => Err(self.why_unknown(index).into()),
+            };
+            self.held = held;
+            match attempt {
+                Ok(Attempt::Done(info)) => self.answer(succeeded(index, &info)),
+                Ok(Attempt::Long(long)) => return Some(long),
+                Err(refusal) => self.answer(refused(index, refusal)),
+            }
         }
-        TopicProduceResponse { name, topic_id, partition_responses }
+    }
+
+    fn begin(&mut self, topic: TopicProduceData) {
+        let TopicProduceData { name, topic_id, partition_data } = topic;
+        let partitions = &self.broker.partitions;
+        self.held =
+            if self.goes_by_id() { partitions.topic_by_id(&topic_id) } else { partitions.topic(&name) };
+        let partition_responses = Vec::with_capacity(partition_data.len());
+        self.rest = partition_data.into_iter();
+        self.responses.push(TopicProduceResponse { name, topic_id, partition_responses });
+    }
+
+    fn answer(&mut self, response: PartitionProduceResponse) {
+        if let Some(topic) = self.responses.last_mut() {
+            topic.partition_responses.push(response);
+        }
+    }
+
+    /// Where the next answer goes: by topic and partition.
+    fn place(&self) -> (usize, usize) {
+        let answers = self.responses.last().map_or(0, |topic| topic.partition_responses.len());
+        (self.responses.len().saturating_sub(1), answers)
+    }
+
+    const fn goes_by_id(&self) -> bool {
+        self.version >= TOPIC_IDS_SINCE
     }
 
     /// The code for a partition of a topic of which nothing is held here.
-    fn why_unknown(&self, by_id: bool, id: &Uuid, name: &TopicName, index: PartitionIndex) -> ErrorCode {
-        if !by_id {
-            return shared::why_not_held(self.broker, name, index);
+    fn why_unknown(&self, index: PartitionIndex) -> ErrorCode {
+        let Some(topic) = self.responses.last() else { return ErrorCode::UNKNOWN_SERVER_ERROR };
+        if !self.goes_by_id() {
+            return shared::why_not_held(self.broker, &topic.name, index);
         }
-        let name = self.broker.image.peek().topic_by_id(id).map(|topic| topic.name.clone());
+        let name = self.broker.image.peek().topic_by_id(&topic.topic_id).map(|topic| topic.name.clone());
         name.map_or(ErrorCode::UNKNOWN_TOPIC_ID, |name| shared::why_not_held(self.broker, &name, index))
     }
 
-    fn partition(
-        &mut self,
-        at: (usize, usize),
-        topic: &HeldTopic,
-        data: PartitionProduceData,
-    ) -> Result<AppendInfo, Refusal> {
+    fn partition(&mut self, topic: &HeldTopic, data: PartitionProduceData) -> Result<Attempt, Refusal> {
         let partition = shared::find_partition(self.broker, topic, data.index)?;
         let records = data.records.and_then(ottla_protocol::Records::into_inline);
         let records = records.ok_or(ErrorCode::INVALID_RECORD)?;
         self.check_request_rules(&records)?;
-        let acks = self.acks.ok_or(ErrorCode::INVALID_REQUIRED_ACKS)?;
+        self.acks.ok_or(ErrorCode::INVALID_REQUIRED_ACKS)?;
         if !self.internal_allowed && shared::is_internal(&topic.name) {
             return Err(ErrorCode::INVALID_TOPIC_EXCEPTION.into());
         }
         // Leadership is looked at again with the append; here it saves the check of a batch that is not for us.
         partition.check_leader(LeaderEpoch::UNKNOWN)?;
-        let batch = check_batch(records, &partition.settings().rules, self.now_ms)
-            .map_err(|rejection| Refusal::of_batch(&rejection, partition.positions().log_start))?;
+        let settings = partition.settings();
+        let checked =
+            check_batch_within(records.clone(), &settings.rules, self.now_ms, &mut self.budget_bytes)
+                .map_err(|rejection| Refusal::of_batch(&rejection, partition.positions().log_start))?;
+        match checked {
+            Some(batch) => self.append(partition, batch).map(Attempt::Done),
+            None => Ok(Attempt::Long(LongCheck {
+                index: data.index,
+                partition: Arc::clone(partition),
+                records,
+                rules: settings.rules.clone(),
+            })),
+        }
+    }
+
+    /// Checks a batch where it may take long, and deals with it. A full pool lets it wait for its turn.
+    async fn check_elsewhere(&mut self, long: LongCheck) {
+        let LongCheck { index, partition, records, rules } = long;
+        let now_ms = self.now_ms;
+        let checked = self.broker.pool.run(move || check_batch(records, &rules, now_ms)).await;
+        let log_start = partition.positions().log_start;
+        let checked = match checked {
+            Ok(checked) => checked.map_err(|rejection| Refusal::of_batch(&rejection, log_start)),
+            Err(error) => Err(error_map::of_pool(error).into()),
+        };
+        let appended = checked.and_then(|batch| self.append(&partition, batch));
+        self.answer(match appended {
+            Ok(info) => succeeded(index, &info),
+            Err(refusal) => refused(index, refusal),
+        });
+    }
+
+    fn append(&mut self, partition: &Arc<Partition>, batch: CheckedBatch) -> Result<AppendInfo, Refusal> {
+        let acks = self.acks.ok_or(ErrorCode::INVALID_REQUIRED_ACKS)?;
         if batch.header().is_transactional() && batch.header().producer_id().is_some() {
             // There is no transaction coordinator, so no transactional id has a producer.
             return Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING.into());
@@ -188,7 +306,7 @@ impl Append<'_> {
         if !partition.is_acknowledged(info.last_offset) {
             self.unacknowledged
                 .push(Unacknowledged { partition: Arc::clone(partition), last: info.last_offset });
-            self.places.push(at);
+            self.places.push(self.place());
         }
         Ok(info)
     }

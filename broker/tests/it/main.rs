@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod api_docs;
+mod bomb;
 mod api_versions;
 mod checkpoints;
 mod config_docs;
