@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod api_docs;
-mod bomb;
 mod api_versions;
+mod bomb;
 mod checkpoints;
 mod config_docs;
 mod describe_configs;
