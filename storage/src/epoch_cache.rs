@@ -26,6 +26,11 @@ impl EpochCache {
         cache
     }
 
+    /// Of a file that says nothing: to be filled, and written over it.
+    pub(crate) fn lost() -> Self {
+        Self { starts: Vec::new(), is_dirty: true }
+    }
+
     /// Notes that an epoch begins at `start`. Entries that contradict it go: it is the newest there is.
     pub(crate) fn begin(&mut self, epoch: LeaderEpoch, start: Offset) {
         if epoch.get() < 0 {

@@ -19,7 +19,7 @@ mod producer_state;
 mod segment;
 mod segments;
 
-pub use disk_log::{Cut, DiskLog, InnerDamage, Inspection, LogOpening, Recovery};
+pub use disk_log::{Cut, DiskLog, Hole, InnerDamage, Inspection, LogOpening, Recovery};
 pub use log::{
     AppendInfo, Damage, EpochEnd, Log, LogConfig, LogError, LogPosition, LogPositions, ReadEnd, ReadMode,
     ReadOutcome, ReadRequest, ReadSlice, SliceSource, TimestampedOffset,

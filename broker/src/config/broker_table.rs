@@ -6,6 +6,10 @@
 
 use super::property::{INT_MAX, INT_MIN, Kind, Property, SHORT_MAX};
 
+/// More reactors than any machine has processors: beyond it a slip of the finger would start threads until the machine
+/// stands still.
+const NETWORK_THREADS_MAX: i64 = 1024;
+
 /// The properties in the order of their names.
 pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("add.partitions.to.txn.retry.backoff.max.ms", Kind::Int(0, INT_MAX), Some("100")),
@@ -313,7 +317,7 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("num.io.threads", Kind::Int(1, INT_MAX), Some("8"))
         .acts("The most threads for what may wait for a disk.")
         .dynamic(),
-    Property::new("num.network.threads", Kind::Int(1, INT_MAX), Some("3"))
+    Property::new("num.network.threads", Kind::Int(1, NETWORK_THREADS_MAX), Some("3"))
         .acts("The threads that serve connections; one a processor unless set.")
         .dynamic(),
     Property::new("num.partitions", Kind::Int(1, INT_MAX), Some("1"))

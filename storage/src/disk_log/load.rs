@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 
 use arc_swap::ArcSwap;
+use ottla_index::{Entry, OffsetEntry, TimeEntry};
 use ottla_model::Offset;
 use parking_lot::Mutex;
 
@@ -51,6 +52,25 @@ pub struct Recovery {
     pub scanned_bytes: u64,
     /// Set where something was taken away.
     pub cut: Option<Cut>,
+    /// Records that are missing between two segments. Those after them are kept.
+    pub holes: Vec<Hole>,
+    /// Set where the log ends before this offset, below which a checkpoint or a snapshot says that there were records.
+    pub missing_below: Option<Offset>,
+}
+
+/// Offsets without records between two segments of a log that is not compacted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hole {
+    /// The file whose end is missing.
+    pub file: PathBuf,
+    /// Where its last whole batch ends; the file now ends there.
+    pub position: u64,
+    /// Bytes that were no batch and were cut off: zeros.
+    pub bytes: u64,
+    /// The first offset that is missing.
+    pub from: Offset,
+    /// The base of the next segment.
+    pub to: Offset,
 }
 
 /// A log that ended before its files did.
@@ -86,7 +106,11 @@ struct Loader {
     unindexed: Vec<Offset>,
     snapshots: Snapshots,
     epochs: EpochCache,
+    /// The file of the epochs said nothing, so that they are to be found in the batches.
+    epochs_are_lost: bool,
     producers: ProducerStates,
+    /// Below this there were records, as far as checkpoint and snapshots tell.
+    known_end: Offset,
     names_changed: bool,
     recovery: Recovery,
 }
@@ -102,24 +126,37 @@ impl Loader {
         let directory = Arc::clone(&opening.directory);
         let created = directory.create();
         created.map_err(|source| LogError::Io { action: "create", path: directory.path(), source })?;
-        let (files, names_changed) = leftovers::settle(&directory, &shared)?;
+        let (files, mut names_changed) = leftovers::settle(&directory, &shared)?;
         remove_orphans(&*directory, &files)?;
-        let has = |base, kind| files.iter().any(|file| file.name.base == base && file.name.kind == kind);
+        let is_whole = |file: &LiveFile| file.bytes.is_multiple_of(entry_bytes(file.name.kind));
+        let has = |base, kind| {
+            files.iter().any(|file| file.name.base == base && file.name.kind == kind && is_whole(file))
+        };
         let of_kind = |kind| files.iter().filter(move |file| file.name.kind == kind);
         let mut segments: Vec<_> = of_kind(FileKind::Log)
             .map(|file| Arc::new(Segment::existing(&directory, &shared, file.name.base, file.bytes)))
             .collect();
         segments.sort_unstable_by_key(|segment| segment.base());
-        let is_indexed = |base| has(base, FileKind::OffsetIndex) && has(base, FileKind::TimeIndex);
+        names_changed |= drop_far_empty(&mut segments, &opening)?;
+        let is_indexed = |segment: &Segment, end| {
+            let base = segment.base();
+            has(base, FileKind::OffsetIndex) && has(base, FileKind::TimeIndex) && segment.has_sound_times(end)
+        };
         let bases: Vec<Offset> = segments.iter().map(|segment| segment.base()).collect();
         let floor = bases.first().map_or(opening.log_start, |first| opening.log_start.max(*first));
         let mut snapshots =
             Snapshots::new(of_kind(FileKind::Snapshot).map(|file| file.name.base).collect(), floor);
         snapshots.remove_strays(&*directory, &bases)?;
+        let ends = bases.iter().skip(1).copied().chain([Offset::MAX]);
+        let unindexed = segments.iter().zip(ends).filter(|(segment, end)| !is_indexed(segment, *end));
+        let (epochs, epochs_are_lost) = read_epochs(&*directory)?;
+        let newest = snapshots.newest().unwrap_or_default();
         Ok(Self {
-            unindexed: bases.into_iter().filter(|base| !is_indexed(*base)).collect(),
+            unindexed: unindexed.map(|(segment, _)| segment.base()).collect(),
             snapshots,
-            epochs: EpochCache::from_file(&checkpoint::read_epochs(&*directory)?),
+            epochs,
+            epochs_are_lost,
+            known_end: opening.recovery_point.max(newest),
             opening,
             shared,
             segments,
@@ -131,10 +168,14 @@ impl Loader {
 
     /// Everything about a log that has segments.
     fn restore(&mut self, last: &Arc<Segment>) -> Result<RestoredTail, LogError> {
+        if self.epochs_are_lost {
+            self.find_epochs()?;
+        }
         let is_believed = self.opening.is_clean && !self.unindexed.contains(&last.base());
         let adopted = if is_believed { self.adopt(last)? } else { None };
         match adopted {
             Some(restored) => {
+                self.note_empty(last.base());
                 self.reindex_sealed(None)?;
                 self.load_producers(restored.next, Some(restored.next))?;
                 self.replay(restored.next)?;
@@ -142,6 +183,7 @@ impl Loader {
             }
             None => {
                 let from = self.scan_from(last.base());
+                self.note_empty(from);
                 self.reindex_sealed(Some(from))?;
                 self.load_producers(from, None)?;
                 self.recover(from)
@@ -190,11 +232,33 @@ impl Loader {
             state.add(&header);
             next = header.next_offset();
         }
-        if last_entry.is_some() && state.bytes == start {
+        let is_beyond = state.largest.is_some_and(|largest| largest.offset >= next);
+        if is_beyond || last_entry.is_some() && state.bytes == start {
             return Ok(None);
         }
         let tail = Tail::resume(Arc::clone(segment), state, self.opening.now_ms);
         Ok(Some(RestoredTail { tail, next }))
+    }
+
+    /// The epochs as the batches have them.
+    fn find_epochs(&mut self) -> Result<(), LogError> {
+        for segment in &self.segments {
+            segment.walk_sound(0, |header| {
+                if self.epochs.latest().is_none_or(|latest| header.leader_epoch() > latest) {
+                    self.epochs.begin(header.leader_epoch(), header.base_offset());
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Tells of the segments below `end`, which are not scanned, that hold nothing.
+    fn note_empty(&mut self, end: Offset) {
+        for segment in self.segments.clone() {
+            if segment.base() < end && segment.bytes() == 0 {
+                self.note_hole(&segment, &ScanEnd { bytes: 0, next: segment.base(), damage: None }, 0);
+            }
+        }
     }
 
     /// Makes the missing indexes of segments that are not scanned anyway. Their batches stay as they are.
@@ -203,6 +267,7 @@ impl Loader {
             let is_scanned = scan_from.is_some_and(|from| segment.base() >= from);
             if self.unindexed.contains(&segment.base()) && !is_scanned {
                 let file_bytes = segment.bytes();
+                tracing::warn!(file = %segment.log_path().display(), "the segment's indexes are made anew");
                 let (mut tail, _) = self.scan_segment(&segment, file_bytes, |_, _| {})?;
                 tail.seal()?;
                 segment.set_bytes(file_bytes);
@@ -274,6 +339,7 @@ impl Loader {
 
     fn recover_segment(&mut self, segment: &Arc<Segment>) -> Result<(Tail, ScanEnd), LogError> {
         let file_bytes = segment.bytes();
+        self.known_end = self.known_end.max(segment.indexed_end());
         let (tail, end) = self.scan_segment(segment, file_bytes, |loader, batch| {
             let epoch = batch.header.leader_epoch();
             if loader.epochs.latest().is_none_or(|latest| epoch > latest) {
@@ -289,7 +355,22 @@ impl Loader {
         if let Some(damage) = damage {
             self.cut(segment, &end, damage, file_bytes - end.bytes)?;
         }
+        self.note_hole(segment, &end, file_bytes - end.bytes);
         Ok((tail, end))
+    }
+
+    /// Tells of records that are missing before the next segment, if there is one.
+    fn note_hole(&mut self, segment: &Segment, end: &ScanEnd, bytes: u64) {
+        let Some(to) = self.base_after(segment).filter(|base| *base > end.next) else { return };
+        if self.opening.config.is_compacted {
+            return;
+        }
+        let (file, position, from) = (segment.log_path(), end.bytes, end.next);
+        tracing::warn!(
+            file = %file.display(), position, bytes, from = from.get(), to = to.get(),
+            "a segment ends before the next one begins: the records between are missing"
+        );
+        self.recovery.holes.push(Hole { file, position, bytes, from, to });
     }
 
     /// Whether a loss of power took the end of this segment and left the next one. Below the recovery point it cannot
@@ -333,12 +414,14 @@ impl Loader {
         damage: Damage,
         bytes: u64,
     ) -> Result<(), LogError> {
-        if damage == Damage::ZeroTail {
-            // Room that was reserved and never written: nothing was there.
+        let is_zeros = damage == Damage::ZeroTail;
+        let is_reserved = self.opening.config.preallocate && end.next >= self.known_end;
+        if is_zeros && (is_reserved || self.base_after(segment).is_some()) {
+            // Room that was reserved and never written; or what is missing before the next segment is told as a hole.
             return segment.cut_file(end.bytes);
         }
         let mut removed = Vec::new();
-        if !matches!(damage, Damage::Overlap { .. }) {
+        if !is_zeros && !matches!(damage, Damage::Overlap { .. }) {
             let later = self.segments.partition_point(|other| other.base() <= segment.base());
             removed = self.segments.split_off(later);
         }
@@ -368,6 +451,13 @@ impl Loader {
         };
         let first = self.segments.first().map_or(next, |segment| segment.base());
         let log_start = log_start.max(first);
+        if next < self.known_end {
+            tracing::warn!(
+                path = %self.opening.directory.path().display(), end = next.get(), known = self.known_end.get(),
+                "a log ends before an offset that it had reached"
+            );
+            self.recovery.missing_below = Some(self.known_end);
+        }
         self.epochs.truncate_end(next);
         self.epochs.truncate_start(log_start);
         self.producers.set_end(next);
@@ -420,8 +510,54 @@ fn remove_orphans(directory: &dyn Directory, files: &[LiveFile]) -> Result<(), L
         let is_index =
             matches!(file.name.kind, FileKind::OffsetIndex | FileKind::TimeIndex | FileKind::TxnIndex);
         if is_index && !has_log(file.name.base) {
+            if file.bytes > 0 {
+                let path = directory.path().join(file_name(file.name.base, file.name.kind));
+                tracing::warn!(path = %path.display(), "an index is removed whose segment is missing");
+            }
             leftovers::remove(directory, &file_name(file.name.base, file.name.kind))?;
         }
     }
     Ok(())
+}
+
+/// Removes the last segment where it is empty and begins above the end of the one before: it would make the log's end
+/// jump over offsets that nobody ever had. Up to the recovery point somebody had.
+fn drop_far_empty(segments: &mut Vec<Arc<Segment>>, opening: &LogOpening) -> Result<bool, LogError> {
+    let [.., previous, last] = &segments[..] else { return Ok(false) };
+    if last.bytes() > 0 || opening.config.is_compacted || last.base() <= opening.recovery_point {
+        return Ok(false);
+    }
+    let end = previous.walked_end()?;
+    if end >= last.base() {
+        return Ok(false);
+    }
+    tracing::warn!(
+        file = %last.log_path().display(), end = end.get(),
+        "an empty segment is removed that begins after the end of the one before"
+    );
+    remove_newest_first(&*opening.directory, [last].into_iter())?;
+    segments.pop();
+    Ok(true)
+}
+
+/// The epochs as the file has them, and whether it says nothing.
+fn read_epochs(directory: &dyn Directory) -> Result<(EpochCache, bool), LogError> {
+    match checkpoint::read_epochs(directory) {
+        Ok(entries) => Ok((EpochCache::from_file(&entries), false)),
+        Err(error @ LogError::Malformed { .. }) => {
+            tracing::warn!(%error, "the leader epochs are taken from the batches");
+            Ok((EpochCache::lost(), true))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What an index file's size is a multiple of.
+fn entry_bytes(kind: FileKind) -> u64 {
+    let bytes = match kind {
+        FileKind::OffsetIndex => OffsetEntry::BYTES,
+        FileKind::TimeIndex => TimeEntry::BYTES,
+        FileKind::Log | FileKind::TxnIndex | FileKind::Snapshot => 1,
+    };
+    bytes as u64
 }

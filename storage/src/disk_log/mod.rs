@@ -36,7 +36,7 @@ use snapshots::Snapshots;
 
 pub(crate) use inspect::inspect;
 pub use inspect::{InnerDamage, Inspection};
-pub use load::{Cut, LogOpening, Recovery};
+pub use load::{Cut, Hole, LogOpening, Recovery};
 
 /// Open files of a log that shares its bound with no other.
 const OPEN_FILES_MAX: usize = 64;

@@ -26,6 +26,11 @@ impl Snapshots {
         Self { offsets, unsynced: Vec::new(), floor }
     }
 
+    /// The offset of the newest file.
+    pub(super) fn newest(&self) -> Option<Offset> {
+        self.offsets.last().copied()
+    }
+
     /// Writes the state at its end, unless a file has it or there is nothing below it.
     pub(super) fn take(
         &mut self,

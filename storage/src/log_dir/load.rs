@@ -130,8 +130,14 @@ impl LogDir {
         };
         let (log, recovery) = DiskLog::open_shared(opening, Arc::clone(&self.shared))?;
         let positions = log.positions();
-        let high_watermark =
-            of(&checkpoints.high_watermarks).clamp(positions.log_start, positions.log_end.offset);
+        let checkpointed = of(&checkpoints.high_watermarks);
+        if checkpointed > positions.log_end.offset && recovery.missing_below.is_none() {
+            tracing::warn!(
+                %partition, end = positions.log_end.offset.get(), high_watermark = checkpointed.get(),
+                "a log ends before its high watermark"
+            );
+        }
+        let high_watermark = checkpointed.clamp(positions.log_start, positions.log_end.offset);
         Ok(LoadedLog { partition: partition.clone(), topic_id, log: Arc::new(log), high_watermark, recovery })
     }
 }

@@ -124,8 +124,10 @@ pub(super) fn write_partition_metadata(directory: &dyn Directory, topic_id: Uuid
 /// Whether the last stop was an orderly one, and the broker epoch of that time if the marker tells it. Only the marker's
 /// existence counts.
 pub(super) fn read_clean_marker(directory: &dyn Directory) -> Result<Option<CleanMarker>, LogError> {
-    let Some(text) = read_text(directory, CLEAN_SHUTDOWN)? else { return Ok(None) };
-    let epoch = text.split_once("\"brokerEpoch\":").and_then(|(_, rest)| {
+    let content = disk::read_named(directory, CLEAN_SHUTDOWN);
+    let content = content.map_err(|source| io_error("read", directory, CLEAN_SHUTDOWN, source))?;
+    let Some(content) = content else { return Ok(None) };
+    let epoch = String::from_utf8_lossy(&content).split_once("\"brokerEpoch\":").and_then(|(_, rest)| {
         let digits = rest.trim_start().split(|c: char| c != '-' && !c.is_ascii_digit()).next()?;
         digits.parse().ok()
     });
@@ -240,12 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_clean_marker_counts_as_well() {
+    fn a_clean_marker_counts_whatever_it_says() {
         let folder = tempfile::tempdir().unwrap();
         let directory = PosixDirectory::new(folder.path());
         assert_eq!(read_clean_marker(&directory).unwrap(), None);
-        fs::write(folder.path().join(CLEAN_SHUTDOWN), "").unwrap();
-        assert_eq!(read_clean_marker(&directory).unwrap(), Some(CleanMarker { broker_epoch: None }));
+        for content in [&b""[..], b"junk\xff\0"] {
+            fs::write(folder.path().join(CLEAN_SHUTDOWN), content).unwrap();
+            assert_eq!(read_clean_marker(&directory).unwrap(), Some(CleanMarker { broker_epoch: None }));
+        }
         remove_clean_marker(&directory).unwrap();
         assert_eq!(read_clean_marker(&directory).unwrap(), None);
     }

@@ -211,6 +211,24 @@ impl Segment {
         self.last_offset_entry()
     }
 
+    /// The offset after the last one that the offset index names; the base where it names none or does not read.
+    pub(crate) fn indexed_end(&self) -> Offset {
+        let entry = self.last_offset_entry().ok().flatten();
+        entry.map_or(self.base, |entry| entry.offset.at(self.base).next())
+    }
+
+    /// Whether the end of the time index can be right: entries in order, within offsets below `end`, and some at all
+    /// where there are batches. Without that, a segment would count as older than it is.
+    pub(crate) fn has_sound_times(&self, end: Offset) -> bool {
+        let opened = self.directory.open(&file_name(self.base, FileKind::TimeIndex), Create::No);
+        let Ok(index) = opened.and_then(|file| disk::seal::<TimeEntry>(&*file)) else { return false };
+        let Some(last) = index.last() else { return self.bytes() == 0 };
+        let before = index.len().checked_sub(2).and_then(|number| index.get(number));
+        let follows =
+            |before: TimeEntry| before.timestamp_ms < last.timestamp_ms && before.offset <= last.offset;
+        last.timestamp_ms >= 0 && last.offset.at(self.base) < end && before.is_none_or(follows)
+    }
+
     fn last_offset_entry(&self) -> Result<Option<OffsetEntry>, LogError> {
         match self.offsets.last(&*self.directory, ReadMode::MayBlock) {
             Ok(Look::Seen(last)) => Ok(last),

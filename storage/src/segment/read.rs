@@ -156,6 +156,38 @@ impl Segment {
         Ok(Walk { segment: self, file, mode, limit, start: 0, filled: 0, buffer: [0; WALK_BYTES] })
     }
 
+    /// Looks at the headers from `position` on up to the first that is none; its records and checksum are not read.
+    pub(crate) fn walk_sound(
+        &self,
+        position: u64,
+        mut visit: impl FnMut(&BatchHeader),
+    ) -> Result<(), LogError> {
+        let mut walk = self.walk(self.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
+        let mut position = position;
+        while let Ok(Some(header)) = walk.checked_header_at(position).map_err(ReadFault::patient)? {
+            visit(&header);
+            position += header.size() as u64;
+        }
+        Ok(())
+    }
+
+    /// The offset after the last batch, by the headers that follow the last index entry.
+    pub(crate) fn walked_end(&self) -> Result<Offset, LogError> {
+        let entry = self.last_offset_entry()?;
+        let mut first = None;
+        let mut end = self.base;
+        let mut note = |header: &BatchHeader| {
+            first.get_or_insert(header.last_offset());
+            end = header.next_offset();
+        };
+        self.walk_sound(entry.map_or(0, |entry| u64::from(entry.position)), &mut note)?;
+        if entry.is_some_and(|entry| first != Some(entry.offset.at(self.base))) {
+            end = self.base;
+            self.walk_sound(0, |header| end = header.next_offset())?;
+        }
+        Ok(end)
+    }
+
     /// Where the index says that a walk to `target` may begin. An entry that does not stand at a batch that ends with
     /// the entry's offset is no right one, and the walk begins at the first byte.
     fn indexed_position(

@@ -133,7 +133,7 @@ fn one_log_that_cannot_be_opened_does_not_keep_the_others() {
     directory.close(1, NOW_MS).unwrap();
     drop(directory);
     fs::write(folder.path().join("t-1/partition.metadata"), "nonsense").unwrap();
-    fs::write(folder.path().join("t-2/leader-epoch-checkpoint"), "0\n2\n0 0\n").unwrap();
+    fs::write(folder.path().join("t-2/partition.metadata"), "version: 0\ntopic_id: x").unwrap();
     fs::create_dir(folder.path().join("neither-this")).unwrap();
     let directory = LogDir::open(folder.path()).unwrap();
     let report = load(&directory);
@@ -154,9 +154,9 @@ fn a_log_that_was_not_recovered_keeps_its_recovery_point_and_the_stop_from_being
     log.flush_up_to(Offset::MAX, NOW_MS).unwrap();
     directory.checkpoint().unwrap();
     drop((directory, log));
-    let epochs = folder.path().join("t-0/leader-epoch-checkpoint");
-    let sound = fs::read(&epochs).unwrap();
-    fs::write(&epochs, "nonsense").unwrap();
+    let id = folder.path().join("t-0/partition.metadata");
+    let sound = fs::read(&id).unwrap();
+    fs::write(&id, "nonsense").unwrap();
     for _ in 0..2 {
         let directory = LogDir::open(folder.path()).unwrap();
         assert_eq!(load(&directory).failed.len(), 1);
@@ -165,7 +165,7 @@ fn a_log_that_was_not_recovered_keeps_its_recovery_point_and_the_stop_from_being
         let points = fs::read_to_string(folder.path().join("recovery-point-offset-checkpoint")).unwrap();
         assert_eq!(points, "0\n1\nt 0 7\n");
     }
-    fs::write(&epochs, sound).unwrap();
+    fs::write(&id, sound).unwrap();
     let directory = LogDir::open(folder.path()).unwrap();
     let report = load(&directory);
     assert_eq!(report.logs[0].recovery.scanned_segments, 1);

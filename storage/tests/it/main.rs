@@ -5,6 +5,7 @@
 mod append;
 mod contract;
 mod crash;
+mod damage;
 mod directory;
 mod kafka_logs;
 mod recovery;

@@ -41,8 +41,9 @@ impl TestLog {
     pub(crate) fn stopped(self) -> Self {
         let Self { folder, log, config } = self;
         log.close(NOW_MS).unwrap();
+        let end = log.positions().log_end.offset.get();
         drop(log);
-        let (log, recovery) = open(folder.path(), &config, true, i64::MAX).unwrap();
+        let (log, recovery) = open(folder.path(), &config, true, end).unwrap();
         assert_eq!(recovery, Recovery::default(), "a clean start scans nothing");
         Self { folder, log, config }
     }
