@@ -20,8 +20,8 @@ const CLUSTER_ID: &str = "MkU3OEVBNTcwNTJENDM2Qg";
 /// Java's exit code after SIGTERM.
 const JAVA_TERMINATED: i32 = 143;
 
-/// Nothing that the steps wrote may be old enough to go: their timestamps are fixed.
-const ALWAYS: &[(&str, &str)] = &[("log.retention.ms", "-1")];
+/// For steps whose records have fixed timestamps: none of them is old enough to go.
+pub(crate) const KEEP_ALL: &[(&str, &str)] = &[("log.retention.ms", "-1")];
 
 /// Where a broker's outputs are kept, in its folder.
 const OUTPUTS: [&str; 2] = ["stdout", "stderr"];
@@ -69,11 +69,8 @@ impl Node {
     /// A broker of its own folder and port, with the given broker properties. Nothing is started yet.
     pub(crate) fn new(kind: Kind, folder: &Path, properties: &[(&str, &str)]) -> Result<Self> {
         std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        let properties = ALWAYS
-            .iter()
-            .chain(properties)
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect();
+        let properties =
+            properties.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         Ok(Self {
             kind,
             folder: folder.to_path_buf(),

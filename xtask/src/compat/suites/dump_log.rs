@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::compat::node::{Kind, Node};
+use crate::compat::node::{KEEP_ALL, Kind, Node};
 use crate::compat::session::{Session, files_below, report};
 use crate::process::{self, Finished};
 
@@ -53,7 +53,7 @@ const OTHER_FILES: &[&str] = &[
 ];
 
 pub(crate) fn run(session: &mut Session<'_>) -> Result<()> {
-    let mut node = session.start("broker", &[])?;
+    let mut node = session.start("broker", KEEP_ALL)?;
     session.create_topic(&node, "empty", 1, &[])?;
     for (topic, count, size, settings) in LOADS {
         let mut command = session.peers.python("load.py");

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::compat::node::Node;
+use crate::compat::node::{KEEP_ALL, Node};
 use crate::compat::session::{Session, report};
 use crate::process::{self, Finished};
 
@@ -15,7 +15,7 @@ const FIRST_TIMESTAMP_MS: u64 = 1_600_000_000_000;
 const FORMAT: &str = "partition %p offset %o key %k value %s\\n";
 
 pub(crate) fn run(session: &mut Session<'_>) -> Result<()> {
-    let node = session.start("broker", &[])?;
+    let node = session.start("broker", KEEP_ALL)?;
     for codec in CODECS {
         produce_and_consume(session, &node, codec)?;
     }

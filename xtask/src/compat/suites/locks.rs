@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 
-use crate::compat::node::{Kind, Node};
+use crate::compat::node::{KEEP_ALL, Kind, Node};
 use crate::compat::session::Session;
 use crate::process;
 
 const RECORD_COUNT: &str = "50";
 
 pub(crate) fn run(session: &mut Session<'_>) -> Result<()> {
-    let mut first = session.start("first", &[])?;
+    let mut first = session.start("first", KEEP_ALL)?;
     load(session, &first, "before")?;
     for (name, kind) in [("ottla", Kind::Ottla), ("kafka", Kind::Kafka)] {
         let second =

@@ -3,10 +3,11 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::compat::node::KEEP_ALL;
 use crate::compat::session::Session;
 
 pub(crate) fn run(session: &mut Session<'_>) -> Result<()> {
-    let mut node = session.start("broker", &[])?;
+    let mut node = session.start("broker", KEEP_ALL)?;
     let mut command = session.peers.python("round_trip.py");
     let printed = session.expect_success(command.arg(node.address()))?;
     for line in printed.lines() {
