@@ -13,6 +13,8 @@ pub(crate) const RECOVERY_POINTS: &str = "recovery-point-offset-checkpoint";
 pub(crate) const HIGH_WATERMARKS: &str = "replication-offset-checkpoint";
 /// Of the partitions whose start is not that of their first segment, their log start offset.
 pub(crate) const LOG_STARTS: &str = "log-start-offset-checkpoint";
+/// Of each compacted partition, up to where its records were compacted.
+pub(crate) const CLEANER_OFFSETS: &str = "cleaner-offset-checkpoint";
 /// In a partition: where each leader epoch began.
 const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
 

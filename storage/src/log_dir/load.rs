@@ -10,7 +10,6 @@ use super::name::FolderName;
 use super::{LogDir, LogDirError, TopicPartition, each_in_parallel, properties};
 use crate::checkpoint;
 use crate::disk_log::{DiskLog, LogOpening, Recovery};
-use crate::io::Directory;
 use crate::log::{Log, LogConfig, LogError};
 
 /// The log of the cluster's metadata, which its owner opens.
@@ -63,6 +62,7 @@ impl LogDir {
     ) -> Result<LoadReport, LogDirError> {
         properties::remove_clean_marker(&*self.directory)?;
         let checkpoints = self.read_checkpoints()?;
+        self.cleaned.load(&*self.directory)?;
         let partitions = self.survey()?;
         let opened = each_in_parallel(&partitions, threads, |partition| {
             self.load_one(partition, &checkpoints, config(partition), now_ms)

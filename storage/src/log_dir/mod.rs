@@ -5,6 +5,7 @@
 //! [`LogDir::load`] (takes the clean marker away, opens all logs in parallel) → create, remove, checkpoint →
 //! [`LogDir::close`] (closes all logs, writes checkpoints and the clean marker).
 
+mod cleaned;
 mod failure;
 mod load;
 mod lock;
@@ -28,6 +29,7 @@ use crate::io::Directory;
 use crate::io::posix::PosixDirectory;
 use crate::log::{Log, LogConfig, LogError};
 use crate::segment::Shared;
+use cleaned::Cleaned;
 use load::METADATA_FOLDER;
 use lock::{DirectoryLock, LOCK_FILE};
 use name::FolderName;
@@ -46,8 +48,9 @@ pub const OPEN_FILES_MAX: usize = 4096;
 #[derive(Debug)]
 pub struct LogDir {
     path: PathBuf,
-    directory: Arc<PosixDirectory>,
-    _lock: DirectoryLock,
+    directory: Arc<dyn Directory>,
+    /// None on a disk that only this process has.
+    _lock: Option<DirectoryLock>,
     shared: Arc<Shared>,
     clean_marker: Option<CleanMarker>,
     logs: Mutex<BTreeMap<TopicPartition, Arc<DiskLog>>>,
@@ -55,6 +58,7 @@ pub struct LogDir {
     unopened: Mutex<BTreeMap<TopicPartition, Offset>>,
     /// Folders that only wait for their files to be deleted.
     removed: Mutex<Vec<String>>,
+    cleaned: Cleaned,
 }
 
 /// Why a log directory could not do as told.
@@ -100,7 +104,7 @@ impl LogDir {
     /// # Errors
     /// As [`LogDir::open`].
     pub fn open_with(path: &Path, open_files_max: usize) -> Result<Self, LogDirError> {
-        let directory = Arc::new(PosixDirectory::new(path));
+        let directory: Arc<dyn Directory> = Arc::new(PosixDirectory::new(path));
         let error = |action| move |source| LogError::Io { action, path: path.to_owned(), source };
         let is_new = !path.exists();
         directory.create().map_err(error("create"))?;
@@ -110,9 +114,29 @@ impl LogDir {
         let Some(lock) = DirectoryLock::take(path).map_err(error("lock"))? else {
             return Err(LogDirError::InUse { path: path.to_owned() });
         };
+        Self::over(directory, Some(lock), open_files_max)
+    }
+
+    /// A directory on a disk that no other process sees, which needs no lock.
+    ///
+    /// # Errors
+    /// Of the disk.
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn open_unlocked(directory: Arc<dyn Directory>) -> Result<Self, LogDirError> {
+        let path = directory.path();
+        directory.create().map_err(|source| LogError::Io { action: "create", path, source })?;
+        Self::over(directory, None, OPEN_FILES_MAX)
+    }
+
+    fn over(
+        directory: Arc<dyn Directory>,
+        lock: Option<DirectoryLock>,
+        open_files_max: usize,
+    ) -> Result<Self, LogDirError> {
         Ok(Self {
-            path: path.to_owned(),
+            path: directory.path(),
             clean_marker: properties::read_clean_marker(&*directory)?,
+            cleaned: Cleaned::default(),
             directory,
             _lock: lock,
             shared: Shared::new(open_files_max),

@@ -5,7 +5,6 @@ use ottla_model::Uuid;
 
 use super::name::Farewell;
 use super::{LogDir, LogDirError, TopicPartition, properties};
-use crate::io::Directory;
 
 impl LogDir {
     /// Takes a deleted topic's partition away: its log takes no more writes, its folder becomes `…-delete`. The files go
@@ -56,6 +55,7 @@ impl LogDir {
         let renamed = self.directory.rename(&name, &folder).and_then(|()| self.directory.sync());
         renamed.map_err(|source| self.error("rename", &name, source))?;
         self.logs.lock().remove(partition);
+        self.forget_cleaned(partition)?;
         Ok(folder)
     }
 

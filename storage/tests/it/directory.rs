@@ -190,3 +190,36 @@ fn an_internal_log_lives_beside_the_topics_and_is_not_loaded_with_them() {
         }
     }
 }
+
+#[test]
+fn how_far_a_log_was_compacted_is_kept_and_goes_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cleaner-offset-checkpoint");
+    let directory = LogDir::open(folder.path()).unwrap();
+    load(&directory);
+    let (one, other) = (named("a", 1), named("b", 0));
+    for name in [&one, &other] {
+        directory.create_log(name, TOPIC_ID, LogConfig::default(), NOW_MS).unwrap();
+        assert_eq!(directory.cleaner_offset(name), None);
+    }
+    directory.set_cleaner_offset(&one, Offset::new(70)).unwrap();
+    directory.set_cleaner_offset(&other, Offset::new(5)).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "0\n2\na 1 70\nb 0 5\n");
+    directory.lower_cleaner_offset(&one, Offset::new(60)).unwrap();
+    directory.lower_cleaner_offset(&other, Offset::new(60)).unwrap();
+    drop(directory);
+
+    let directory = LogDir::open(folder.path()).unwrap();
+    load(&directory);
+    assert_eq!(directory.cleaner_offset(&one), Some(Offset::new(60)));
+    assert_eq!(directory.cleaner_offset(&other), Some(Offset::new(5)));
+    directory.remove_log(&one).unwrap();
+    assert_eq!(directory.cleaner_offset(&one), None);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "0\n1\nb 0 5\n");
+    drop(directory);
+
+    fs::write(&file, "0\n2\nb 0 5\n").unwrap();
+    let directory = LogDir::open(folder.path()).unwrap();
+    load(&directory);
+    assert_eq!(directory.cleaner_offset(&other), None, "what does not read is compacted anew");
+}
