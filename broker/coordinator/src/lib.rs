@@ -1,0 +1,43 @@
+//! Ottla's group coordinator: one [`GroupMachine`] for each partition of `__consumer_offsets`, with both group protocols
+//! and the offsets that groups commit. It opens no file and no socket, reads no clock and draws no random number: events
+//! and time go in, [`Effects`] come out, and the host (the broker) carries them out.
+//!
+//! **One path for serving and loading.** What a group durably is lies in the partition's log and nowhere else. `handle`
+//! decides and gives records; the host appends them as one batch and calls `settle`, and only then are they *replayed*
+//! into the state. Loading replays the same records from the log. Hence nothing is to be undone when an append fails:
+//! `settle` with a failure only answers those who wait and takes back what was soft.
+//!
+//! **Soft state** is what a restart may forget: requests that wait, timers, the joins of a round that has not ended, ids
+//! handed out and not yet used. It lives beside the durable state, is changed by `handle` and `tick`, and `loaded` makes
+//! it anew, as Kafka does: each member of a loaded group gets a whole session to be heard from.
+//!
+//! **Answers.** Each request is answered once, with its [`Token`]. [`Leaves::WhenCommitted`] says that the answer leaves
+//! after the high watermark has passed all that is in the log, reads too: nobody is told of what could still be lost.
+
+// The groups move in one by one.
+#![allow(dead_code)]
+
+mod compute;
+mod config;
+mod effects;
+mod event;
+mod group;
+mod machine;
+mod partition;
+mod records;
+mod reply;
+mod time;
+mod timers;
+mod topics;
+
+pub use compute::{Compute, Computed};
+pub use config::{
+    ClassicConfig, ConsumerConfig, GroupConfig, GroupOverrides, MigrationPolicy, OffsetsConfig,
+};
+pub use effects::{Answer, Append, AppendFailure, Effects, Leaves, Record};
+pub use event::{Client, Event, Token, TopicFilter};
+pub use machine::{GroupMachine, ReplayError, Replayed};
+pub use partition::coordinator_partition;
+pub use reply::{Reply, refusal};
+pub use time::Now;
+pub use topics::{Topic, TopicTable, Topics};
