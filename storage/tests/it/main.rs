@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod append;
+mod archive;
 mod contract;
 mod crash;
 mod damage;
 mod directory;
 mod kafka_logs;
+mod kafka_sets;
 mod recovery;
 mod support;
