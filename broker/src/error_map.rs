@@ -26,6 +26,8 @@ pub(crate) fn of_log(error: &LogError) -> ErrorCode {
         LogError::BatchTooLarge { .. } => ErrorCode::RECORD_LIST_TOO_LARGE,
         LogError::SequenceOutOfOrder { .. } => ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER,
         LogError::ProducerEpochFenced { .. } => ErrorCode::INVALID_PRODUCER_EPOCH,
+        LogError::TransactionOpen { .. } => ErrorCode::INVALID_TXN_STATE,
+        LogError::CoordinatorFenced { .. } => ErrorCode::TRANSACTION_COORDINATOR_FENCED,
         // A log that is closed has another one, or none: the client finds out by asking for metadata.
         LogError::Closed => ErrorCode::NOT_LEADER_OR_FOLLOWER,
         LogError::DirectoryFailed(_) | LogError::Io { .. } | LogError::Malformed { .. } => {

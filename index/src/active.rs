@@ -84,6 +84,12 @@ impl<E: Entry> ActiveIndex<E> {
 }
 
 impl ActiveIndex<OffsetEntry> {
+    /// The first entry whose batch begins at this byte or later.
+    #[must_use]
+    pub fn at_or_after(&self, position: u64) -> Option<OffsetEntry> {
+        search::first(&self.bytes, self.len(), |entry: OffsetEntry| u64::from(entry.position) >= position)
+    }
+
     /// Adds an entry.
     ///
     /// # Errors

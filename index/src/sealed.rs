@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 
-use crate::entry::Entry;
+use crate::entry::{Entry, OffsetEntry};
 use crate::mmap::Mapped;
 use crate::search;
 
@@ -81,5 +81,13 @@ impl<E: Entry> SealedIndex<E> {
             Bytes::Mapped(mapped) => mapped.bytes(),
             Bytes::Owned(bytes) => bytes,
         }
+    }
+}
+
+impl SealedIndex<OffsetEntry> {
+    /// The first entry whose batch begins at this byte or later.
+    #[must_use]
+    pub fn at_or_after(&self, position: u64) -> Option<OffsetEntry> {
+        search::first(self.bytes(), self.entries, |entry: OffsetEntry| u64::from(entry.position) >= position)
     }
 }

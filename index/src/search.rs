@@ -36,6 +36,12 @@ pub(crate) fn floor<E: Entry>(bytes: &[u8], entries: usize, target: E::Key) -> O
     Some((number, entry(bytes, number)?))
 }
 
+/// The first of the first `entries` entries that passes, given that all after one that passes pass as well.
+pub(crate) fn first<E: Entry>(bytes: &[u8], entries: usize, passes: impl Fn(E) -> bool) -> Option<E> {
+    let number = first_where(0, entries, |number| entry::<E>(bytes, number).is_none_or(&passes));
+    if number < entries { entry(bytes, number) } else { None }
+}
+
 /// The first number in `low..high` that passes, given that all after one that passes pass as well; else `high`.
 fn first_where(mut low: usize, mut high: usize, passes: impl Fn(usize) -> bool) -> usize {
     while low < high {

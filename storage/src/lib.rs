@@ -19,10 +19,11 @@ mod producer_state;
 mod segment;
 mod segments;
 
-pub use disk_log::{Cut, DiskLog, Hole, InnerDamage, Inspection, LogOpening, Recovery};
+pub use disk_log::{Cut, DiskLog, Hole, InnerDamage, Inspection, LogOpening, Recovery, RemovedFiles};
 pub use log::{
-    AppendInfo, Damage, EpochEnd, Log, LogConfig, LogError, LogPosition, LogPositions, ReadEnd, ReadMode,
-    ReadOutcome, ReadRequest, ReadSlice, SliceSource, TimestampedOffset,
+    AbortedTransaction, AppendInfo, Damage, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPosition,
+    LogPositions, ProducerInfo, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice, SegmentInfo,
+    SliceSource, TimestampedOffset,
 };
 pub use log_dir::{
     DirectoryFailure, LoadReport, LoadedLog, LogDir, LogDirError, MetaProperties, OPEN_FILES_MAX,

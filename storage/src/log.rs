@@ -31,6 +31,16 @@ pub trait Log: Send + Sync + fmt::Debug {
         now_ms: i64,
     ) -> Result<AppendInfo, LogError>;
 
+    /// Appends batches as their leader placed them: offsets and epochs stay, a gap between two batches is the leader's
+    /// compaction. Producers are noted and not judged, since the leader has done that. No batch is too large: a leader
+    /// whose `segment.bytes` was larger took it.
+    ///
+    /// # Errors
+    /// [`LogError::OffsetNotNext`] where a batch begins below the end of the one before, with nothing written. Where the
+    /// disk fails, the batches before stay appended, and the log end tells how far it came.
+    fn append_as_follower(&self, batches: Vec<CheckedBatch>, now_ms: i64)
+    -> Result<FollowerAppend, LogError>;
+
     /// Finds the bytes that hold the records from an offset on. Takes no lock that an append holds while it writes.
     ///
     /// # Errors
@@ -52,6 +62,52 @@ pub trait Log: Send + Sync + fmt::Debug {
 
     /// Log start, log end and recovery point, of one moment.
     fn positions(&self) -> LogPositions;
+
+    /// The first offset whose transaction may still end either way for a reader: that of the earliest transaction that is
+    /// open, or whose marker does not lie below `high_watermark`; none where everything below it is decided. The last
+    /// stable offset is the lower of it and the high watermark. Cheap enough for every fetch. A caller's high watermark
+    /// never goes back, but for a truncation.
+    fn first_undecided(&self, high_watermark: Offset) -> Option<Offset>;
+
+    /// The aborted transactions of which a reader of `from` up to `end` (exclusive) may meet records, in order of their
+    /// markers. May wait for a disk.
+    ///
+    /// # Errors
+    /// Of the disk.
+    fn aborted_transactions(&self, from: Offset, end: Offset) -> Result<Vec<AbortedTransaction>, LogError>;
+
+    /// An offset that no record in the next `bytes` bytes from `from` on reaches, found with the offset index: where
+    /// [`Log::aborted_transactions`] may end for a read that gave so many. May wait for a disk.
+    ///
+    /// # Errors
+    /// Of the disk.
+    fn end_of_read(&self, from: Offset, bytes: u64) -> Result<Offset, LogError>;
+
+    /// What the log knows of its producers, in order of their ids.
+    fn producers(&self) -> Vec<ProducerInfo>;
+
+    /// What the log knows of one producer, if it does.
+    fn producer(&self, producer_id: ProducerId) -> Option<ProducerInfo>;
+
+    /// Takes records away at the start: those below `offset` are not read again. Returns the log start, which never goes
+    /// back. Segments that lie wholly below it go by [`crate::DiskLog::remove_segments`], not here. Nothing is durable until
+    /// the log starts are checkpointed.
+    ///
+    /// # Errors
+    /// [`LogError::OffsetOutOfRange`] above the log end.
+    fn raise_log_start(&self, offset: Offset) -> Result<Offset, LogError>;
+
+    /// The segments, oldest first, of one moment: what retention and compaction plan by. May wait for a disk.
+    ///
+    /// # Errors
+    /// Of the disk.
+    fn segments(&self) -> Result<Vec<SegmentInfo>, LogError>;
+
+    /// Begins a new segment unless the active one is empty; says at which offset.
+    ///
+    /// # Errors
+    /// Of the disk; the old segment then stays the active one.
+    fn roll(&self, now_ms: i64) -> Result<Option<Offset>, LogError>;
 
     /// Notes that a leader of this epoch begins at the log end. Every later append of that epoch keeps the note.
     fn begin_epoch(&self, epoch: LeaderEpoch);
@@ -104,7 +160,7 @@ pub trait Log: Send + Sync + fmt::Debug {
 }
 
 /// A log's settings, each named after the topic configuration that it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LogConfig {
     /// `segment.bytes`: a segment's log file does not grow beyond this, and no batch may be larger.
     pub segment_bytes: u32,
@@ -127,6 +183,22 @@ pub struct LogConfig {
     /// `cleanup.policy` contains `compact`: offsets may be missing between two segments. In any other log that means
     /// that a loss of power took the end of the first, and recovery then lets the second go as well.
     pub is_compacted: bool,
+    /// `cleanup.policy` contains `delete`: retention by time and size, and deletion of records by request.
+    pub deletes: bool,
+    /// `retention.ms`; none keeps records of any age.
+    pub retention_ms: Option<i64>,
+    /// `retention.bytes`; none keeps any number of bytes.
+    pub retention_bytes: Option<u64>,
+    /// `file.delete.delay.ms`: so long after they left the log files are deleted.
+    pub file_delete_delay_ms: i64,
+    /// `delete.retention.ms`: so long after a compaction first saw them, tombstones and markers stay.
+    pub delete_retention_ms: i64,
+    /// `min.compaction.lag.ms`: records younger than this are not compacted.
+    pub min_compaction_lag_ms: i64,
+    /// `max.compaction.lag.ms`: records older than this are compacted though little else is to be gained.
+    pub max_compaction_lag_ms: i64,
+    /// `min.cleanable.dirty.ratio`: a log is compacted when more than this share of it, 0 to 1, was not compacted yet.
+    pub min_cleanable_dirty_ratio: f64,
 }
 
 impl Default for LogConfig {
@@ -143,6 +215,14 @@ impl Default for LogConfig {
             preallocate: false,
             producer_id_expiration_ms: 24 * 60 * 60 * 1000,
             is_compacted: false,
+            deletes: true,
+            retention_ms: Some(7 * 24 * 60 * 60 * 1000),
+            retention_bytes: None,
+            file_delete_delay_ms: 60_000,
+            delete_retention_ms: 24 * 60 * 60 * 1000,
+            min_compaction_lag_ms: 0,
+            max_compaction_lag_ms: i64::MAX,
+            min_cleanable_dirty_ratio: 0.5,
         }
     }
 }
@@ -188,6 +268,67 @@ pub struct AppendInfo {
     pub rolled_at: Option<Offset>,
     /// `flush.messages` is reached: the append counts as durable only after [`Log::flush_up_to`] its `log_end`.
     pub flush_due: bool,
+}
+
+/// What an append of a leader's batches did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FollowerAppend {
+    /// The log start at that moment.
+    pub log_start: Offset,
+    /// The log end after the append.
+    pub log_end: LogPosition,
+    /// The last segment that was begun: everything below wants a [`Log::flush_up_to`] off this path.
+    pub rolled_at: Option<Offset>,
+    /// As in [`AppendInfo`].
+    pub flush_due: bool,
+}
+
+/// A transaction whose records are not to be shown to a reader of committed ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AbortedTransaction {
+    /// Whose.
+    pub producer_id: ProducerId,
+    /// Its first record.
+    pub first_offset: Offset,
+    /// Its marker.
+    pub last_offset: Offset,
+    /// The first offset that was undecided after the marker, replication aside: no transaction that ended before has
+    /// records at or above it.
+    pub last_stable: Offset,
+}
+
+/// What a log knows of a producer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProducerInfo {
+    /// Who.
+    pub producer_id: ProducerId,
+    /// Its newest epoch.
+    pub producer_epoch: ProducerEpoch,
+    /// The last sequence number of this epoch, or none after a marker.
+    pub last_sequence: Option<i32>,
+    /// The timestamp of its newest batch or marker.
+    pub last_timestamp_ms: i64,
+    /// The epoch of the coordinator that wrote its last marker, or none without one.
+    pub coordinator_epoch: Option<i32>,
+    /// Where its open transaction began.
+    pub transaction_start: Option<Offset>,
+}
+
+/// A segment as retention and compaction see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentInfo {
+    /// Its first possible offset, which names it.
+    pub base: Offset,
+    /// The base of the next one; of the last, the log end.
+    pub end: Offset,
+    /// Bytes of its batches.
+    pub bytes: u64,
+    /// The largest timestamp of its records, or none where no record has one.
+    pub largest_timestamp_ms: Option<i64>,
+    /// When its file was last written, which stands in where there is no timestamp.
+    pub modified_ms: i64,
+    /// It is the last one, which takes appends.
+    pub is_active: bool,
 }
 
 /// What to read.
@@ -319,6 +460,32 @@ pub enum LogError {
         sequence: i32,
         /// The sequence number that was due.
         expected: i32,
+    },
+    /// A batch of a leader begins below the end of what is there.
+    #[error("a batch begins at offset {base} where {expected} is the lowest possible")]
+    OffsetNotNext {
+        /// The batch's first offset.
+        base: Offset,
+        /// The lowest offset that it could have.
+        expected: Offset,
+    },
+    /// A batch that belongs to no transaction, of a producer that has one open.
+    #[error("producer {producer_id}: a batch outside of the transaction that is open since offset {start}")]
+    TransactionOpen {
+        /// The producer.
+        producer_id: ProducerId,
+        /// Where its transaction began.
+        start: Offset,
+    },
+    /// A marker of a coordinator that was replaced.
+    #[error("producer {producer_id}: a marker of coordinator epoch {epoch}, which is older than {current}")]
+    CoordinatorFenced {
+        /// The producer.
+        producer_id: ProducerId,
+        /// The coordinator's epoch in the marker.
+        epoch: i32,
+        /// The epoch that the log knows.
+        current: i32,
     },
     /// The producer was replaced by a newer incarnation of itself.
     #[error("producer {producer_id}: epoch {producer_epoch} is older than {current}")]

@@ -1,17 +1,18 @@
-//! A log that lives in memory only: the second implementation of [`Log`], for tests of what stands above it. It has one
-//! segment, rolls never, and takes a flush's word for it.
+//! A log that lives in memory only: the second implementation of [`Log`], for tests of what stands above it. It rolls
+//! only when told to, its segments are places in one list, and it takes a flush's word for it.
 
 use bytes::{Bytes, BytesMut};
 use ottla_model::batch::{CheckedBatch, RecordBatch, TimestampType};
-use ottla_model::{LeaderEpoch, Offset};
+use ottla_model::{LeaderEpoch, Offset, ProducerId};
 use parking_lot::Mutex;
 
 use crate::epoch_cache::EpochCache;
 use crate::log::{
-    AppendInfo, Damage, EpochEnd, Log, LogConfig, LogError, LogPosition, LogPositions, ReadEnd, ReadOutcome,
-    ReadRequest, ReadSlice, SliceSource, TimestampedOffset,
+    AbortedTransaction, AppendInfo, Damage, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPosition,
+    LogPositions, ProducerInfo, ReadEnd, ReadOutcome, ReadRequest, ReadSlice, SegmentInfo, SliceSource,
+    TimestampedOffset,
 };
-use crate::producer_state::{MARKER_BYTES_MAX, Marker, ProducerStates, Verdict};
+use crate::producer_state::{MARKER_BYTES_MAX, Marker, ProducerStates, Undecided, Verdict};
 
 /// What a batch may unfold to when a timestamp is looked for in it.
 const DECOMPRESSED_BYTES_MAX: usize = 1 << 30;
@@ -31,6 +32,12 @@ struct State {
     recovery_point: Offset,
     epochs: EpochCache,
     producers: ProducerStates,
+    undecided: Undecided,
+    /// In order of their markers.
+    aborted: Vec<AbortedTransaction>,
+    /// The bases of the segments, ascending.
+    bases: Vec<Offset>,
+    last_append_ms: i64,
     last_flush_ms: i64,
     is_closed: bool,
 }
@@ -47,6 +54,10 @@ impl MemoryLog {
             recovery_point: Offset::ZERO,
             epochs: EpochCache::default(),
             producers: ProducerStates::new(Offset::ZERO),
+            undecided: Undecided::default(),
+            aborted: Vec::new(),
+            bases: vec![Offset::ZERO],
+            last_append_ms: now_ms,
             last_flush_ms: now_ms,
             is_closed: false,
         };
@@ -56,10 +67,11 @@ impl MemoryLog {
 
 impl State {
     fn positions(&self) -> LogPositions {
-        let position = self.batches.iter().map(|batch| batch.bytes().len() as u64).sum();
+        let segment_base = self.bases.last().copied().unwrap_or_default();
+        let position = self.bytes_between(segment_base, self.end);
         LogPositions {
             log_start: self.start,
-            log_end: LogPosition { offset: self.end, segment_base: self.start, position },
+            log_end: LogPosition { offset: self.end, segment_base, position },
             recovery_point: self.recovery_point,
         }
     }
@@ -81,18 +93,110 @@ impl State {
             return Err(LogError::OffsetsExhausted { end: self.end, count });
         }
         batch.assign(self.end, epoch);
-        let batch = RecordBatch::split_first(&mut batch.to_bytes()).ok().flatten();
-        let batch = batch.expect("a checked batch is a batch");
-        if self.epochs.latest() != Some(epoch) {
-            self.epochs.begin(epoch, self.end);
-        }
-        self.producers.note(batch.header(), marker(&batch));
         let header = *batch.header();
-        self.end = header.next_offset();
-        self.batches.push(batch);
+        self.put(&batch);
         let is_stamped = header.timestamp_type() == TimestampType::LogAppendTime;
         let append_time_ms = is_stamped.then(|| header.max_timestamp_ms());
         Ok(self.info(header.base_offset(), header.last_offset(), append_time_ms, false))
+    }
+
+    /// Adds a batch that has its place.
+    fn put(&mut self, batch: &CheckedBatch) {
+        let batch = RecordBatch::split_first(&mut batch.to_bytes()).ok().flatten();
+        let batch = batch.expect("a checked batch is a batch");
+        let header = batch.header();
+        if self.epochs.latest() != Some(header.leader_epoch()) {
+            self.epochs.begin(header.leader_epoch(), header.base_offset());
+        }
+        self.end = header.next_offset();
+        self.note(&batch);
+        self.batches.push(batch);
+    }
+
+    fn note(&mut self, batch: &RecordBatch) {
+        let ended = self.producers.note(batch.header(), marker(batch));
+        self.undecided.update(self.producers.first_open(), ended.as_ref());
+        self.aborted.extend(ended.and_then(|ended| ended.aborted()));
+    }
+
+    fn append_placed(&mut self, batches: &[CheckedBatch]) -> Result<FollowerAppend, LogError> {
+        if self.is_closed {
+            return Err(LogError::Closed);
+        }
+        let mut expected = self.end;
+        for batch in batches {
+            if batch.base_offset() < expected {
+                return Err(LogError::OffsetNotNext { base: batch.base_offset(), expected });
+            }
+            expected = batch.header().next_offset();
+        }
+        batches.iter().for_each(|batch| self.put(batch));
+        let LogPositions { log_start, log_end, .. } = self.positions();
+        let flush_due = self.end.distance_from(self.recovery_point) >= self.config.flush_messages;
+        Ok(FollowerAppend {
+            log_start,
+            log_end,
+            rolled_at: None,
+            flush_due: flush_due && !batches.is_empty(),
+        })
+    }
+
+    fn bytes_between(&self, start: Offset, end: Offset) -> u64 {
+        let within = |batch: &&RecordBatch| (start..end).contains(&batch.header().base_offset());
+        self.batches.iter().filter(within).map(|batch| batch.bytes().len() as u64).sum()
+    }
+
+    /// The offset after the last batch of which a read from `from` on gives a byte.
+    fn end_of_read(&self, from: Offset, bytes: u64) -> Offset {
+        let mut left = bytes;
+        let mut end = from;
+        for batch in self.batches.iter().filter(|batch| batch.header().last_offset() >= from) {
+            if left == 0 {
+                break;
+            }
+            end = batch.header().next_offset();
+            left = left.saturating_sub(batch.bytes().len() as u64);
+        }
+        end
+    }
+
+    fn raise_start(&mut self, offset: Offset) -> Result<Offset, LogError> {
+        if offset > self.end {
+            return Err(LogError::OffsetOutOfRange { wanted: offset, start: self.start, end: self.end });
+        }
+        if offset > self.start {
+            self.start = offset;
+            self.epochs.truncate_start(offset);
+        }
+        Ok(self.start)
+    }
+
+    fn segments(&self) -> Vec<SegmentInfo> {
+        let ends = self.bases.iter().skip(1).copied().chain([self.end]);
+        let info = |(base, end): (&Offset, Offset)| {
+            let within = |batch: &&RecordBatch| (*base..end).contains(&batch.header().base_offset());
+            let times = self.batches.iter().filter(within).map(|batch| batch.header().max_timestamp_ms());
+            SegmentInfo {
+                base: *base,
+                end,
+                bytes: self.bytes_between(*base, end),
+                largest_timestamp_ms: times.max().filter(|largest| *largest >= 0),
+                modified_ms: self.last_append_ms,
+                is_active: Some(base) == self.bases.last(),
+            }
+        };
+        self.bases.iter().zip(ends).map(info).collect()
+    }
+
+    fn roll(&mut self) -> Result<Option<Offset>, LogError> {
+        if self.is_closed {
+            return Err(LogError::Closed);
+        }
+        if self.bases.last().is_some_and(|base| *base >= self.end) {
+            return Ok(None);
+        }
+        self.bases.push(self.end);
+        Ok(Some(self.end))
     }
 
     fn info(
@@ -184,12 +288,21 @@ impl State {
         self.end = offset;
         self.recovery_point = self.recovery_point.min(offset);
         self.epochs.truncate_end(offset);
-        self.producers = ProducerStates::new(self.start);
-        for batch in &self.batches {
-            self.producers.note(batch.header(), marker(batch));
+        self.bases.retain(|base| *base <= offset);
+        self.forget_producers(self.start);
+        for batch in self.batches.clone() {
+            self.note(&batch);
         }
+        // As on a disk: what is left is below every high watermark.
+        self.undecided = Undecided::new(self.producers.first_open());
         self.producers.expire(now_ms, self.config.producer_id_expiration_ms);
         Ok(())
+    }
+
+    fn forget_producers(&mut self, end: Offset) {
+        self.producers = ProducerStates::new(end);
+        self.undecided = Undecided::default();
+        self.aborted.clear();
     }
 
     fn restart(&mut self, offset: Offset) -> Result<(), LogError> {
@@ -198,7 +311,8 @@ impl State {
         }
         self.batches.clear();
         self.epochs.clear();
-        self.producers = ProducerStates::new(offset);
+        self.bases = vec![offset];
+        self.forget_producers(offset);
         (self.start, self.end, self.recovery_point) = (offset, offset, offset);
         Ok(())
     }
@@ -209,9 +323,57 @@ impl Log for MemoryLog {
         &self,
         batch: CheckedBatch,
         epoch: LeaderEpoch,
-        _now_ms: i64,
+        now_ms: i64,
     ) -> Result<AppendInfo, LogError> {
-        self.state.lock().append(batch, epoch)
+        let mut state = self.state.lock();
+        state.last_append_ms = now_ms;
+        state.append(batch, epoch)
+    }
+
+    fn append_as_follower(
+        &self,
+        batches: Vec<CheckedBatch>,
+        now_ms: i64,
+    ) -> Result<FollowerAppend, LogError> {
+        let mut state = self.state.lock();
+        state.last_append_ms = now_ms;
+        state.append_placed(&batches)
+    }
+
+    fn first_undecided(&self, high_watermark: Offset) -> Option<Offset> {
+        let mut state = self.state.lock();
+        let start = state.start;
+        state.undecided.first(high_watermark).map(|first| first.max(start))
+    }
+
+    fn aborted_transactions(&self, from: Offset, end: Offset) -> Result<Vec<AbortedTransaction>, LogError> {
+        let state = self.state.lock();
+        let overlaps = |entry: &&AbortedTransaction| entry.last_offset >= from && entry.first_offset < end;
+        Ok(state.aborted.iter().filter(overlaps).copied().collect())
+    }
+
+    fn end_of_read(&self, from: Offset, bytes: u64) -> Result<Offset, LogError> {
+        Ok(self.state.lock().end_of_read(from, bytes))
+    }
+
+    fn producers(&self) -> Vec<ProducerInfo> {
+        self.state.lock().producers.infos()
+    }
+
+    fn producer(&self, producer_id: ProducerId) -> Option<ProducerInfo> {
+        self.state.lock().producers.info(producer_id)
+    }
+
+    fn raise_log_start(&self, offset: Offset) -> Result<Offset, LogError> {
+        self.state.lock().raise_start(offset)
+    }
+
+    fn segments(&self) -> Result<Vec<SegmentInfo>, LogError> {
+        Ok(self.state.lock().segments())
+    }
+
+    fn roll(&self, _now_ms: i64) -> Result<Option<Offset>, LogError> {
+        self.state.lock().roll()
     }
 
     fn read(&self, request: &ReadRequest) -> Result<ReadOutcome, LogError> {

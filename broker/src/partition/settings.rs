@@ -63,6 +63,7 @@ fn log_config(topic: &TopicConfig, broker: &BrokerConfig) -> LogConfig {
         preallocate: topic.preallocate,
         producer_id_expiration_ms: broker.producer_id_expiration_ms,
         is_compacted: topic.is_compacted,
+        ..LogConfig::default()
     }
 }
 

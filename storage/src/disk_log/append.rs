@@ -4,7 +4,7 @@ use ottla_model::batch::{CheckedBatch, TimestampType};
 use ottla_model::{LeaderEpoch, Offset};
 
 use super::{DiskLog, Writer};
-use crate::log::{AppendInfo, Log, LogConfig, LogError, LogPosition, LogPositions};
+use crate::log::{AppendInfo, FollowerAppend, Log, LogConfig, LogError, LogPosition, LogPositions};
 use crate::producer_state::{BatchMark, MARKER_BYTES_MAX, Marker, Verdict};
 
 impl DiskLog {
@@ -27,11 +27,11 @@ impl DiskLog {
         batch.assign(base, epoch);
         let is_due = writer.tail.is_due(&batch, &config, self.jitter_ms(&writer, &config), now_ms);
         if is_due {
-            self.roll(&mut writer, base, &config, now_ms)?;
+            self.begin_segment(&mut writer, base, &config, now_ms)?;
         }
         writer.tail.append(&batch, &config)?;
         self.note_epoch(epoch, base);
-        writer.producers.note(batch.header(), marker);
+        self.note_producer(&mut writer, &batch, marker);
         let log_end = writer.tail.position(batch.header().next_offset());
         let positions = self.publish(log_end);
         Ok(AppendInfo {
@@ -44,6 +44,48 @@ impl DiskLog {
             rolled_at: is_due.then_some(base),
             flush_due: log_end.offset.distance_from(positions.recovery_point) >= config.flush_messages,
         })
+    }
+
+    pub(super) fn append_placed(
+        &self,
+        batches: Vec<CheckedBatch>,
+        now_ms: i64,
+    ) -> Result<FollowerAppend, LogError> {
+        let config = self.config();
+        let mut writer = self.writer.lock();
+        self.check_writable(&writer)?;
+        let positions = self.positions();
+        check_ascending(&batches, positions.log_end.offset)?;
+        let mut done = FollowerAppend {
+            log_start: positions.log_start,
+            log_end: positions.log_end,
+            rolled_at: None,
+            flush_due: false,
+        };
+        for batch in &batches {
+            // The first offset after a gap names the new segment, as in Kafka.
+            let base = batch.base_offset();
+            if writer.tail.is_due(batch, &config, self.jitter_ms(&writer, &config), now_ms) {
+                self.begin_segment(&mut writer, base, &config, now_ms)?;
+                done.rolled_at = Some(base);
+            }
+            writer.tail.append(batch, &config)?;
+            self.note_epoch(batch.header().leader_epoch(), base);
+            self.note_producer(&mut writer, batch, control_marker(batch));
+            done.log_end = writer.tail.position(batch.header().next_offset());
+            self.publish(done.log_end);
+        }
+        let unflushed = done.log_end.offset.distance_from(positions.recovery_point);
+        done.flush_due = !batches.is_empty() && unflushed >= config.flush_messages;
+        Ok(done)
+    }
+
+    /// Before the log end is published: nobody may take an open transaction's records for decided.
+    fn note_producer(&self, writer: &mut Writer, batch: &CheckedBatch, marker: Option<Marker>) {
+        let ended = writer.producers.note(batch.header(), marker);
+        if batch.header().is_transactional() {
+            self.set_undecided(writer.producers.first_open(), ended.as_ref());
+        }
     }
 
     pub(super) fn check_writable(&self, writer: &Writer) -> Result<(), LogError> {
@@ -84,6 +126,21 @@ fn check_room(batch: &CheckedBatch, end: Offset) -> Result<(), LogError> {
         Some(_) => Ok(()),
         None => Err(LogError::OffsetsExhausted { end, count }),
     }
+}
+
+fn check_ascending(batches: &[CheckedBatch], end: Offset) -> Result<(), LogError> {
+    let mut expected = end;
+    for batch in batches {
+        let (base, last) = (batch.base_offset(), batch.last_offset());
+        if base < expected {
+            return Err(LogError::OffsetNotNext { base, expected });
+        }
+        if last == Offset::MAX {
+            return Err(LogError::OffsetsExhausted { end: base, count: last.distance_from(base) });
+        }
+        expected = last.next();
+    }
+    Ok(())
 }
 
 fn append_time_ms(batch: &CheckedBatch) -> Option<i64> {

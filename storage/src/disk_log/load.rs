@@ -18,7 +18,7 @@ use crate::checkpoint;
 use crate::epoch_cache::EpochCache;
 use crate::io::Directory;
 use crate::log::{Damage, LogConfig, LogError, LogPositions, ReadMode};
-use crate::producer_state::ProducerStates;
+use crate::producer_state::{ProducerStates, Undecided};
 use crate::segment::append::{Tail, TailState};
 use crate::segment::name::{FileKind, file_name};
 use crate::segment::read::ReadFault;
@@ -463,6 +463,7 @@ impl Loader {
         self.producers.set_end(next);
         let recovery_point = self.opening.recovery_point.min(next).max(log_start);
         let positions = LogPositions { log_start, log_end: tail.position(next), recovery_point };
+        let undecided = Undecided::new(self.producers.first_open());
         let writer = Writer { tail, producers: self.producers, snapshots: self.snapshots, is_closed: false };
         let log = DiskLog {
             directory: self.opening.directory,
@@ -473,6 +474,8 @@ impl Loader {
             writer: Mutex::new(writer),
             epochs: Mutex::new(self.epochs),
             positions: Mutex::new(positions),
+            has_undecided: AtomicBool::new(!undecided.is_empty()),
+            undecided: Mutex::new(undecided),
             names_dirty: AtomicBool::new(self.names_changed),
             last_flush_ms: AtomicI64::new(self.opening.now_ms),
             is_abandoned: AtomicBool::new(false),

@@ -1,7 +1,7 @@
 //! A log in Kafka's files: one folder, segments in it, an append lock, and a snapshot of the segment list for readers.
 //!
-//! Locks, in the order in which they may be taken: `flushing`, `writer`, `epochs`, `positions`. A reader takes `positions`
-//! alone, and before it loads the segment list: the list is changed first, so it is never older than the positions. The
+//! Locks, in the order in which they may be taken: `flushing`, `writer`, `epochs`, `positions`, and `undecided` alone or
+//! under `writer`. A reader takes `positions` alone, and before it loads the segment list: the list is changed first, so it is never older than the positions. The
 //! locks inside a segment come last and are held for a look only.
 
 mod append;
@@ -10,8 +10,10 @@ mod inspect;
 mod leftovers;
 mod load;
 mod read;
+mod remove;
 mod roll;
 mod snapshots;
+mod transactions;
 mod truncate;
 
 use std::path::PathBuf;
@@ -20,15 +22,16 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
 use ottla_model::batch::CheckedBatch;
-use ottla_model::{LeaderEpoch, Offset};
+use ottla_model::{LeaderEpoch, Offset, ProducerId};
 use parking_lot::Mutex;
 
 use crate::epoch_cache::EpochCache;
 use crate::io::Directory;
 use crate::log::{
-    AppendInfo, EpochEnd, Log, LogConfig, LogError, LogPositions, ReadOutcome, ReadRequest, TimestampedOffset,
+    AbortedTransaction, AppendInfo, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPositions,
+    ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
 };
-use crate::producer_state::ProducerStates;
+use crate::producer_state::{ProducerStates, Undecided};
 use crate::segment::Shared;
 use crate::segment::append::Tail;
 use crate::segments::Segments;
@@ -37,6 +40,7 @@ use snapshots::Snapshots;
 pub(crate) use inspect::inspect;
 pub use inspect::{InnerDamage, Inspection};
 pub use load::{Cut, Hole, LogOpening, Recovery};
+pub use remove::RemovedFiles;
 
 /// Open files of a log that shares its bound with no other.
 const OPEN_FILES_MAX: usize = 64;
@@ -52,6 +56,9 @@ pub struct DiskLog {
     writer: Mutex<Writer>,
     epochs: Mutex<EpochCache>,
     positions: Mutex<LogPositions>,
+    undecided: Mutex<Undecided>,
+    /// `undecided` is not empty: most logs never have a transaction, and their readers never take that lock.
+    has_undecided: AtomicBool,
     /// A file was made or renamed since the folder was last synced.
     names_dirty: AtomicBool,
     last_flush_ms: AtomicI64,
@@ -138,8 +145,51 @@ impl Log for DiskLog {
         self.append(batch, epoch, now_ms)
     }
 
+    fn append_as_follower(
+        &self,
+        batches: Vec<CheckedBatch>,
+        now_ms: i64,
+    ) -> Result<FollowerAppend, LogError> {
+        self.append_placed(batches, now_ms)
+    }
+
     fn read(&self, request: &ReadRequest) -> Result<ReadOutcome, LogError> {
         self.read_slice(request)
+    }
+
+    fn first_undecided(&self, high_watermark: Offset) -> Option<Offset> {
+        self.find_undecided(high_watermark)
+    }
+
+    fn aborted_transactions(&self, from: Offset, end: Offset) -> Result<Vec<AbortedTransaction>, LogError> {
+        self.check_not_abandoned()?;
+        self.find_aborted(from, end)
+    }
+
+    fn end_of_read(&self, from: Offset, bytes: u64) -> Result<Offset, LogError> {
+        self.check_not_abandoned()?;
+        self.find_end_of_read(from, bytes)
+    }
+
+    fn producers(&self) -> Vec<ProducerInfo> {
+        self.writer.lock().producers.infos()
+    }
+
+    fn producer(&self, producer_id: ProducerId) -> Option<ProducerInfo> {
+        self.writer.lock().producers.info(producer_id)
+    }
+
+    fn raise_log_start(&self, offset: Offset) -> Result<Offset, LogError> {
+        self.raise_start(offset)
+    }
+
+    fn segments(&self) -> Result<Vec<SegmentInfo>, LogError> {
+        self.check_not_abandoned()?;
+        self.list_segments()
+    }
+
+    fn roll(&self, now_ms: i64) -> Result<Option<Offset>, LogError> {
+        self.roll_if_not_empty(now_ms)
     }
 
     fn offset_for_time(&self, timestamp_ms: i64) -> Result<Option<TimestampedOffset>, LogError> {

@@ -40,6 +40,12 @@ impl DiskLog {
             return Ok(ReadOutcome::Empty);
         }
         let list = self.segments.load();
+        let start = list.first().base();
+        if request.from < start {
+            // Its segment went between the look at the positions and this one.
+            let end = positions.log_end.offset;
+            return Err(LogError::OffsetOutOfRange { wanted: request.from, start, end }.into());
+        }
         let mut segments = list.from(request.from).iter().peekable();
         while let Some(segment) = segments.next() {
             if segment.base() >= end {

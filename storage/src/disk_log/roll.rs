@@ -7,13 +7,13 @@ use std::sync::atomic::Ordering;
 use ottla_model::Offset;
 
 use super::{DiskLog, Writer};
-use crate::log::{LogConfig, LogError};
+use crate::log::{Log, LogConfig, LogError};
 use crate::segment::Segment;
 use crate::segment::append::Tail;
 
 impl DiskLog {
     /// Where it fails, the old segment stays the active one, and the next append tries again.
-    pub(super) fn roll(
+    pub(super) fn begin_segment(
         &self,
         writer: &mut Writer,
         base: Offset,
@@ -28,6 +28,17 @@ impl DiskLog {
         writer.tail = tail;
         self.publish(writer.tail.position(base));
         Ok(())
+    }
+
+    pub(super) fn roll_if_not_empty(&self, now_ms: i64) -> Result<Option<Offset>, LogError> {
+        let mut writer = self.writer.lock();
+        self.check_writable(&writer)?;
+        if writer.tail.is_empty() {
+            return Ok(None);
+        }
+        let base = self.positions().log_end.offset;
+        self.begin_segment(&mut writer, base, &self.config(), now_ms)?;
+        Ok(Some(base))
     }
 
     /// Makes the files of an empty segment and the writer's end of it.

@@ -97,6 +97,12 @@ impl Snapshots {
         Ok(())
     }
 
+    /// The file of this offset is no longer there.
+    pub(super) fn forget(&mut self, offset: Offset) {
+        self.offsets.retain(|known| *known != offset);
+        self.unsynced.retain(|known| *known != offset);
+    }
+
     /// Removes all files: the log begins anew at this offset.
     pub(super) fn clear(&mut self, directory: &dyn Directory, floor: Offset) -> Result<(), LogError> {
         self.floor = floor;

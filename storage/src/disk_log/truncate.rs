@@ -62,6 +62,7 @@ impl DiskLog {
         }
         writer.tail = tail;
         writer.producers = ProducerStates::new(offset);
+        self.reset_undecided(None);
         self.epochs.lock().clear();
         writer.snapshots.clear(&*self.directory, offset)
     }
@@ -88,6 +89,7 @@ impl DiskLog {
             })?;
         }
         producers.set_end(end);
+        self.reset_undecided(producers.first_open());
         writer.producers = producers;
         Ok(())
     }

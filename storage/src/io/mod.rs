@@ -112,6 +112,18 @@ pub trait LogFile: Send + Sync + fmt::Debug {
     /// What the system says.
     fn bytes(&self) -> io::Result<u64>;
 
+    /// When the content last changed, by the disk's clock.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn modified_ms(&self) -> io::Result<i64>;
+
+    /// Makes this the time at which the content last changed.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn set_modified_ms(&self, modified_ms: i64) -> io::Result<()>;
+
     /// Cuts the file, or extends it by zeros.
     ///
     /// # Errors

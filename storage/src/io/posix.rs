@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::io::{Errno, ReadWriteFlags};
 
@@ -126,6 +127,22 @@ impl LogFile for PosixFile {
 
     fn bytes(&self) -> io::Result<u64> {
         self.file.metadata().map(|about| about.len())
+    }
+
+    fn modified_ms(&self) -> io::Result<i64> {
+        let modified = self.file.metadata()?.modified()?;
+        let since = match modified.duration_since(UNIX_EPOCH) {
+            Ok(since) => i64::try_from(since.as_millis()),
+            Err(before) => i64::try_from(before.duration().as_millis()).map(|before| -before),
+        };
+        since.map_err(io::Error::other)
+    }
+
+    fn set_modified_ms(&self, modified_ms: i64) -> io::Result<()> {
+        let distance = Duration::from_millis(modified_ms.unsigned_abs());
+        let time =
+            if modified_ms < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
+        self.file.set_modified(time.ok_or(io::ErrorKind::InvalidInput)?)
     }
 
     fn set_bytes(&self, bytes: u64) -> io::Result<()> {

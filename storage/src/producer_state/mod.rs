@@ -1,17 +1,21 @@
 //! What a log remembers of its idempotent and transactional producers (KIP-98): the last five batches of each, its
-//! epoch, its open transaction. `check` judges a batch before it is appended; `snapshot` is the file format. What a
-//! transaction's end means to readers is not decided here.
+//! epoch, its open transaction. `check` judges a batch before it is appended; `snapshot` is the file format; `undecided`
+//! is what readers see of the open transactions. Where aborted ones are listed is not decided here.
 
 mod check;
 mod snapshot;
+mod undecided;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use bytes::Bytes;
 use ottla_model::batch::{BatchHeader, EndTxnMarker, RecordBatch, Records};
 use ottla_model::{Offset, ProducerEpoch, ProducerId};
 
 pub(crate) use check::Verdict;
+pub(crate) use undecided::Undecided;
+
+use crate::log::{AbortedTransaction, ProducerInfo};
 
 /// A retry is recognised among so many batches, which is also what a producer may have in flight.
 const BATCHES_KEPT: usize = 5;
@@ -21,11 +25,33 @@ pub(crate) const MARKER_BYTES_MAX: usize = 64 * 1024;
 
 /// All producers of one log.
 ///
-/// Invariant: it describes exactly the batches below `end`.
+/// Invariant: it describes exactly the batches below `end`; `open` lists the producers with a transaction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProducerStates {
     producers: HashMap<ProducerId, Producer>,
+    /// By where they began.
+    open: BTreeMap<Offset, ProducerId>,
     end: Offset,
+}
+
+/// A transaction whose marker was appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndedTransaction {
+    pub(crate) producer_id: ProducerId,
+    pub(crate) first_offset: Offset,
+    /// The marker.
+    pub(crate) last_offset: Offset,
+    pub(crate) is_aborted: bool,
+    /// The start of the earliest transaction that is still open, or else the offset after the marker.
+    pub(crate) last_stable: Offset,
+}
+
+impl EndedTransaction {
+    /// The entry of the transaction index, which a committed one has not.
+    pub(crate) fn aborted(&self) -> Option<AbortedTransaction> {
+        let Self { producer_id, first_offset, last_offset, last_stable, .. } = *self;
+        self.is_aborted.then_some(AbortedTransaction { producer_id, first_offset, last_offset, last_stable })
+    }
 }
 
 /// One producer.
@@ -85,6 +111,17 @@ impl Producer {
         }
     }
 
+    fn info(&self, producer_id: ProducerId) -> ProducerInfo {
+        ProducerInfo {
+            producer_id,
+            producer_epoch: self.epoch,
+            last_sequence: self.batches.back().map(|mark| mark.last_sequence).filter(|last| *last >= 0),
+            last_timestamp_ms: self.last_timestamp_ms,
+            coordinator_epoch: Some(self.coordinator_epoch).filter(|epoch| *epoch >= 0),
+            transaction_start: self.transaction_start,
+        }
+    }
+
     fn is_expired(&self, now_ms: i64, expiration_ms: i64) -> bool {
         self.transaction_start.is_none() && now_ms.saturating_sub(self.last_timestamp_ms) >= expiration_ms
     }
@@ -93,7 +130,7 @@ impl Producer {
 impl ProducerStates {
     /// No producers; the log's batches are known up to here.
     pub(crate) fn new(end: Offset) -> Self {
-        Self { producers: HashMap::new(), end }
+        Self { producers: HashMap::new(), open: BTreeMap::new(), end }
     }
 
     /// The offset up to which batches are counted.
@@ -105,16 +142,39 @@ impl ProducerStates {
         self.end = end;
     }
 
-    /// Counts a batch of the log; `marker` is what a control batch says.
-    pub(crate) fn note(&mut self, header: &BatchHeader, marker: Option<Marker>) {
-        if header.producer_id().is_some() {
-            match marker {
-                Some(marker) => self.note_marker(header, marker),
-                None if header.is_control() => {}
-                None => self.note_data(header),
+    /// Where the earliest open transaction began.
+    pub(crate) fn first_open(&self) -> Option<Offset> {
+        self.open.first_key_value().map(|(start, _)| *start)
+    }
+
+    /// Counts a batch of the log; `marker` is what a control batch says. Tells of a transaction that it ends, unless that
+    /// had no records here.
+    pub(crate) fn note(&mut self, header: &BatchHeader, marker: Option<Marker>) -> Option<EndedTransaction> {
+        self.end = header.next_offset();
+        if !header.producer_id().is_some() {
+            return None;
+        }
+        match marker {
+            Some(marker) => self.note_marker(header, marker),
+            None => {
+                if !header.is_control() {
+                    self.note_data(header);
+                }
+                None
             }
         }
-        self.end = header.next_offset();
+    }
+
+    /// What is known of one producer.
+    pub(crate) fn info(&self, producer_id: ProducerId) -> Option<ProducerInfo> {
+        self.producers.get(&producer_id).map(|producer| producer.info(producer_id))
+    }
+
+    /// What is known of all producers, in order of their ids.
+    pub(crate) fn infos(&self) -> Vec<ProducerInfo> {
+        let mut infos: Vec<_> = self.producers.iter().map(|(id, producer)| producer.info(*id)).collect();
+        infos.sort_unstable_by_key(|info| info.producer_id);
+        infos
     }
 
     /// Forgets producers that were silent for so long; says how many.
@@ -138,14 +198,24 @@ impl ProducerStates {
         producer.last_timestamp_ms = header.max_timestamp_ms();
         if header.is_transactional() && producer.transaction_start.is_none() {
             producer.transaction_start = Some(header.base_offset());
+            self.open.insert(header.base_offset(), header.producer_id());
         }
     }
 
-    fn note_marker(&mut self, header: &BatchHeader, marker: Marker) {
+    fn note_marker(&mut self, header: &BatchHeader, marker: Marker) -> Option<EndedTransaction> {
         let producer = self.entry(header);
         producer.coordinator_epoch = marker.coordinator_epoch;
-        producer.transaction_start = None;
         producer.last_timestamp_ms = marker.timestamp_ms;
+        let first_offset = producer.transaction_start.take()?;
+        self.open.remove(&first_offset);
+        let last_offset = header.base_offset();
+        Some(EndedTransaction {
+            producer_id: header.producer_id(),
+            first_offset,
+            last_offset,
+            is_aborted: !marker.committed,
+            last_stable: self.first_open().unwrap_or(last_offset.next()),
+        })
     }
 
     fn entry(&mut self, header: &BatchHeader) -> &mut Producer {
@@ -161,6 +231,7 @@ impl ProducerStates {
 /// The end of a transaction, as its marker has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Marker {
+    committed: bool,
     coordinator_epoch: i32,
     timestamp_ms: i64,
 }
@@ -170,7 +241,8 @@ impl Marker {
     pub(crate) fn of(records: &Records) -> Option<Self> {
         let record = records.iter().next()?.ok()?;
         let marker = EndTxnMarker::parse(record.key?, record.value?).ok()?;
-        Some(Self { coordinator_epoch: marker.coordinator_epoch, timestamp_ms: record.timestamp_ms })
+        let EndTxnMarker { committed, coordinator_epoch } = marker;
+        Some(Self { committed, coordinator_epoch, timestamp_ms: record.timestamp_ms })
     }
 
     /// The same, of a whole batch's bytes.

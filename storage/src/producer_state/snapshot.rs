@@ -42,6 +42,9 @@ impl ProducerStates {
         let mut states = Self::new(end);
         for _ in 0..count {
             let (id, producer) = Producer::read(&mut fields)?;
+            if let Some(start) = producer.transaction_start {
+                states.open.insert(start, id);
+            }
             states.producers.insert(id, producer);
         }
         if fields.0.is_empty() { Ok(states) } else { Err("something follows its last entry") }

@@ -64,6 +64,10 @@ impl Tail {
         &self.segment
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.state.bytes == 0
+    }
+
     /// The place after the last batch, given the offset that comes next.
     pub(crate) fn position(&self, next: Offset) -> LogPosition {
         LogPosition { offset: next, segment_base: self.segment.base(), position: self.state.bytes }

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla_index::{ActiveIndex, Entry, IndexError, OffsetEntry, RelativeOffset, SealedIndex, TimeEntry};
 use parking_lot::RwLock;
@@ -22,6 +23,8 @@ pub(crate) struct IndexFile<E: Entry> {
     file: Arc<Slot<dyn LogFile>>,
     map: Arc<Slot<SealedIndex<E>>>,
     state: RwLock<State<E>>,
+    /// The file's name is no longer this segment's.
+    is_detached: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -47,7 +50,13 @@ impl<E: Entry> IndexFile<E> {
         files: &Arc<Pool<dyn LogFile>>,
         maps: &Arc<Pool<SealedIndex<E>>>,
     ) -> Self {
-        Self { name, file: Slot::new(files), map: Slot::new(maps), state: RwLock::new(State::Sealed) }
+        Self {
+            name,
+            file: Slot::new(files),
+            map: Slot::new(maps),
+            state: RwLock::new(State::Sealed),
+            is_detached: AtomicBool::new(false),
+        }
     }
 
     /// Begins anew with an empty index, and an empty file once there is something to write.
@@ -164,6 +173,11 @@ impl<E: Entry> IndexFile<E> {
         }
     }
 
+    /// From now on the file is not opened by its name.
+    pub(crate) fn detach(&self) {
+        self.is_detached.store(true, Ordering::Release);
+    }
+
     /// Lets go of file and map.
     pub(crate) fn release(&self) {
         self.file.clear();
@@ -190,6 +204,9 @@ impl<E: Entry> IndexFile<E> {
     }
 
     fn read_sealed(&self, directory: &dyn Directory) -> io::Result<Arc<SealedIndex<E>>> {
+        if self.is_detached.load(Ordering::Acquire) {
+            return Ok(Arc::new(SealedIndex::from_bytes(Vec::new())));
+        }
         match directory.open(&self.name, Create::No) {
             Ok(file) => disk::seal(&*file).map(Arc::new),
             // A segment is readable without its index, from its first byte on.
@@ -206,6 +223,16 @@ impl<E: Entry> IndexFile<E> {
 }
 
 impl IndexFile<OffsetEntry> {
+    /// The first entry whose batch begins at this byte or later.
+    pub(crate) fn at_or_after(
+        &self,
+        directory: &dyn Directory,
+        position: u64,
+        mode: ReadMode,
+    ) -> io::Result<Look<Option<OffsetEntry>>> {
+        self.look(directory, mode, |index| index.at_or_after(position), |index| index.at_or_after(position))
+    }
+
     /// Adds an entry in memory. A sealed index takes none.
     pub(crate) fn push(&self, entry: OffsetEntry) -> Result<(), IndexError> {
         match &mut *self.state.write() {

@@ -9,15 +9,15 @@ pub(crate) mod recover;
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use ottla_index::{OffsetEntry, SealedIndex, TimeEntry};
 use ottla_model::Offset;
 use parking_lot::Mutex;
 
 use crate::io::{self as disk, Create, Directory, LogFile};
-use crate::log::{LogError, ReadMode};
+use crate::log::{LogError, ReadMode, SegmentInfo};
 use crate::log_dir::Health;
 use crate::pool::{Pool, Slot};
 use index_file::{IndexFile, Look};
@@ -66,6 +66,8 @@ pub(crate) struct Segment {
     bytes: AtomicU64,
     /// None until it was looked up.
     largest_timestamp: Mutex<Option<LargestTimestamp>>,
+    /// The file, once the segment left the log: its name is then another's, or nobody's.
+    pinned: OnceLock<Arc<dyn LogFile>>,
     /// It was sealed and its files are not durable since.
     is_sealed_anew: AtomicBool,
 }
@@ -99,6 +101,7 @@ impl Segment {
             times: IndexFile::sealed(name(FileKind::TimeIndex), &shared.files, &shared.time_maps),
             bytes: AtomicU64::new(bytes),
             largest_timestamp: Mutex::new(None),
+            pinned: OnceLock::new(),
             is_sealed_anew: AtomicBool::new(false),
         }
     }
@@ -252,7 +255,33 @@ impl Segment {
         self.directory.path().join(&self.log_name)
     }
 
+    /// Before the segment leaves the log: whoever reads in it goes on with these very files, whatever becomes of their
+    /// names. An index that nobody had mapped yet is no longer looked for.
+    pub(crate) fn pin(&self) -> Result<(), LogError> {
+        let file = self.log_file().map_err(|error| self.error("open", FileKind::Log, error))?;
+        self.pinned.get_or_init(|| file);
+        self.offsets.detach();
+        self.times.detach();
+        Ok(())
+    }
+
+    /// What retention and compaction are told; the caller knows what comes after.
+    pub(crate) fn info(&self, end: Offset, is_active: bool) -> Result<SegmentInfo, LogError> {
+        let modified_ms = self.log_file().and_then(|file| file.modified_ms());
+        Ok(SegmentInfo {
+            base: self.base,
+            end,
+            bytes: self.bytes(),
+            largest_timestamp_ms: self.largest_timestamp()?.map(|largest| largest.timestamp_ms),
+            modified_ms: modified_ms.map_err(|error| self.error("look at", FileKind::Log, error))?,
+            is_active,
+        })
+    }
+
     fn log_file(&self) -> io::Result<Arc<dyn LogFile>> {
+        if let Some(file) = self.pinned.get() {
+            return Ok(Arc::clone(file));
+        }
         self.log.get_or(|| self.directory.open(&self.log_name, Create::No))
     }
 

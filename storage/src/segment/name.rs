@@ -57,6 +57,12 @@ pub(crate) fn file_name(base: Offset, kind: FileKind) -> String {
     format!("{:0DIGITS$}{suffix}", base.get())
 }
 
+/// The name of a file that is on its way in or out.
+pub(crate) fn staged(live: &str, stage: Stage) -> String {
+    let suffix = STAGES.iter().find(|(known, _)| *known == stage).map_or("", |(_, suffix)| suffix);
+    format!("{live}{suffix}")
+}
+
 /// Takes a name apart; none if it is not one of ours.
 pub(crate) fn parse(name: &str) -> Option<FileName> {
     let (name, stage) = STAGES
@@ -79,7 +85,8 @@ mod tests {
             let name = file_name(Offset::new(1234), kind);
             assert_eq!(parse(&name), Some(FileName { base: Offset::new(1234), kind, stage: Stage::Live }));
             for (stage, suffix) in STAGES {
-                let staged = format!("{name}{suffix}");
+                let staged = staged(&name, stage);
+                assert_eq!(staged, format!("{name}{suffix}"));
                 assert_eq!(parse(&staged), Some(FileName { base: Offset::new(1234), kind, stage }));
             }
         }

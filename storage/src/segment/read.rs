@@ -74,6 +74,13 @@ impl Segment {
         Ok(None)
     }
 
+    /// An offset that no batch which begins below this byte reaches; none where no index entry tells.
+    pub(crate) fn end_at(&self, position: u64) -> Result<Option<Offset>, ReadFault> {
+        let look = self.offsets.at_or_after(&*self.directory, position, ReadMode::MayBlock);
+        let entry = self.indexing(look, FileKind::OffsetIndex)?;
+        Ok(entry.map(|entry| entry.offset.at(self.base)))
+    }
+
     /// The bytes from `position` on, at most `length` of them.
     pub(crate) fn slice(&self, position: u64, length: u64, mode: ReadMode) -> Result<ReadSlice, ReadFault> {
         let file = self.reading(self.log_file())?;

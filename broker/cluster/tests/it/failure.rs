@@ -11,13 +11,13 @@ use ottla_cluster::{
     METADATA_FOLDER,
 };
 use ottla_model::batch::CheckedBatch;
-use ottla_model::{LeaderEpoch, Offset};
+use ottla_model::{LeaderEpoch, Offset, ProducerId};
 use ottla_protocol::messages::create_topics::CreateTopicsRequest;
 use ottla_storage::io::posix::PosixDirectory;
 use ottla_storage::io::{Create, Directory, DirectoryEntry, LogFile};
 use ottla_storage::{
-    AppendInfo, DiskLog, EpochEnd, Log, LogConfig, LogDir, LogError, LogPositions, ReadOutcome, ReadRequest,
-    TimestampedOffset,
+    AbortedTransaction, AppendInfo, DiskLog, EpochEnd, FollowerAppend, Log, LogConfig, LogDir, LogError,
+    LogPositions, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
 };
 
 use crate::node::{Node, block_on, config, snapshots};
@@ -56,6 +56,47 @@ impl Log for Failing {
     ) -> Result<AppendInfo, LogError> {
         self.check(APPENDS_FAIL)?;
         self.inner.append_as_leader(batch, epoch, now_ms)
+    }
+
+    fn append_as_follower(
+        &self,
+        batches: Vec<CheckedBatch>,
+        now_ms: i64,
+    ) -> Result<FollowerAppend, LogError> {
+        self.check(APPENDS_FAIL)?;
+        self.inner.append_as_follower(batches, now_ms)
+    }
+
+    fn first_undecided(&self, high_watermark: Offset) -> Option<Offset> {
+        self.inner.first_undecided(high_watermark)
+    }
+
+    fn aborted_transactions(&self, from: Offset, end: Offset) -> Result<Vec<AbortedTransaction>, LogError> {
+        self.inner.aborted_transactions(from, end)
+    }
+
+    fn end_of_read(&self, from: Offset, bytes: u64) -> Result<Offset, LogError> {
+        self.inner.end_of_read(from, bytes)
+    }
+
+    fn producers(&self) -> Vec<ProducerInfo> {
+        self.inner.producers()
+    }
+
+    fn producer(&self, producer_id: ProducerId) -> Option<ProducerInfo> {
+        self.inner.producer(producer_id)
+    }
+
+    fn raise_log_start(&self, offset: Offset) -> Result<Offset, LogError> {
+        self.inner.raise_log_start(offset)
+    }
+
+    fn segments(&self) -> Result<Vec<SegmentInfo>, LogError> {
+        self.inner.segments()
+    }
+
+    fn roll(&self, now_ms: i64) -> Result<Option<Offset>, LogError> {
+        self.inner.roll(now_ms)
     }
 
     fn flush_up_to(&self, offset: Offset, now_ms: i64) -> Result<Offset, LogError> {

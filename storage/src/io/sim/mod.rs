@@ -49,6 +49,8 @@ pub struct SimDisk {
 #[derive(Debug, Default)]
 struct State {
     nodes: Vec<Node>,
+    /// Of the files whose time was set. The clock of this disk stands still at 0.
+    modified_ms: BTreeMap<usize, i64>,
     calls: u64,
     faults: BTreeMap<u64, Fault>,
     is_down: bool,
@@ -343,6 +345,19 @@ impl LogFile for SimFile {
         let mut state = self.disk.state.lock();
         state.enter_plain()?;
         Ok(state.file(self.id)?.0.len() as u64)
+    }
+
+    fn modified_ms(&self) -> io::Result<i64> {
+        let mut state = self.disk.state.lock();
+        state.enter_plain()?;
+        Ok(state.modified_ms.get(&self.id).copied().unwrap_or_default())
+    }
+
+    fn set_modified_ms(&self, modified_ms: i64) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.enter_plain()?;
+        state.modified_ms.insert(self.id, modified_ms);
+        Ok(())
     }
 
     fn set_bytes(&self, bytes: u64) -> io::Result<()> {
