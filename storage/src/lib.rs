@@ -5,6 +5,7 @@
 //! Lock order: a [`LogDir`]'s list of logs is never held while a log is used. Within a log: `disk_log/mod.rs`.
 
 mod checkpoint;
+pub mod compaction;
 #[cfg(feature = "test-util")]
 pub mod conformance;
 mod disk_log;

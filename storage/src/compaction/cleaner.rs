@@ -329,11 +329,7 @@ impl Cleaning {
 
 impl Source {
     /// The next batch and where it begins; the first one asked for holds `from`, if one does.
-    fn next(
-        &mut self,
-        from: Offset,
-        limits: &CleanerLimits,
-    ) -> Result<Option<(u64, RecordBatch)>, LogError> {
+    fn next(&mut self, from: Offset, limits: &CleanerLimits) -> Result<Option<(u64, RecordBatch)>, LogError> {
         if self.batches.is_none() {
             let position = if from > self.segment.base() { self.segment.position_of(from)? } else { Some(0) };
             let position = position.unwrap_or(self.segment.bytes());

@@ -100,8 +100,8 @@ impl Filter<'_> {
         }
         let count = keeps.iter().filter(|stays| **stays).count();
         filtered.records_kept = count as u64;
-        let wants_horizon = (keeps_tombstones || judgement.is_unneeded_marker)
-            && header.delete_horizon_ms().is_none();
+        let wants_horizon =
+            (keeps_tombstones || judgement.is_unneeded_marker) && header.delete_horizon_ms().is_none();
         filtered.kept = match count {
             0 if stays_empty => Kept::Anew(emptied(header)?),
             0 => Kept::Nothing,
@@ -126,11 +126,10 @@ impl Filter<'_> {
             return Ok(Judgement { drops_all, is_unneeded_marker: false, aborted: None });
         }
         Ok(match passing.pass_control(header, control_kind(batch)?) {
-            MarkerRole::Needed(aborted) => {
-                Judgement { drops_all: false, is_unneeded_marker: false, aborted }
-            }
+            MarkerRole::Needed(aborted) => Judgement { drops_all: false, is_unneeded_marker: false, aborted },
             MarkerRole::Unneeded => {
-                let drops_all = header.delete_horizon_ms().is_some_and(|horizon_ms| horizon_ms <= self.now_ms);
+                let drops_all =
+                    header.delete_horizon_ms().is_some_and(|horizon_ms| horizon_ms <= self.now_ms);
                 Judgement { drops_all, is_unneeded_marker: true, aborted: None }
             }
         })
@@ -170,7 +169,8 @@ pub(crate) fn control_kind(batch: &RecordBatch) -> Result<Option<ControlRecordTy
 
 /// The batch with none of its records.
 fn emptied(header: &BatchHeader) -> Result<CheckedBatch, BuildError> {
-    let builder = builder_for(header, Compression::NONE).with_max_timestamp_at_least(header.max_timestamp_ms());
+    let builder =
+        builder_for(header, Compression::NONE).with_max_timestamp_at_least(header.max_timestamp_ms());
     closed(builder, header)
 }
 

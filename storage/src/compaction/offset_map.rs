@@ -27,7 +27,13 @@ impl OffsetMap {
     /// keys come to lie. A `seed` that nobody can guess keeps others from choosing keys that collide.
     pub(crate) fn new(bytes_max: u64, load_factor: f64, seed: u64) -> Self {
         let slots = usize::try_from(bytes_max / SLOT_BYTES).unwrap_or(usize::MAX);
-        Self { slots: vec![[0; 3]; slots], used: 0, keys_max: keys_max(slots, load_factor), seed, latest: None }
+        Self {
+            slots: vec![[0; 3]; slots],
+            used: 0,
+            keys_max: keys_max(slots, load_factor),
+            seed,
+            latest: None,
+        }
     }
 
     /// Notes that the key stands at this offset, which is above those noted before.

@@ -10,9 +10,9 @@ use ottla_model::batch::BatchHeader;
 
 use crate::io::{self as disk, Create, Directory, LogFile};
 use crate::log::{AbortedTransaction, LogConfig, LogError};
+use crate::segment::LargestTimestamp;
 use crate::segment::append::TailState;
 use crate::segment::name::{FileKind, SEGMENT_KINDS, Stage, file_name, staged};
-use crate::segment::{LargestTimestamp, txn_index};
 
 /// Positions in an index are numbers of 32 bits, of which Kafka uses those without a sign.
 const LOG_BYTES_MAX: u64 = i32::MAX as u64;
@@ -149,7 +149,7 @@ impl Output {
             (FileKind::TimeIndex, growing.times.bytes_from(0).to_vec()),
         ];
         if !growing.aborted.is_empty() {
-            indexes.push((FileKind::TxnIndex, txn_index::encode(&growing.aborted)));
+            indexes.push((FileKind::TxnIndex, encode_aborted(&growing.aborted)));
         }
         let kinds = indexes.iter().map(|(kind, _)| *kind);
         let base = growing.base;
@@ -244,4 +244,17 @@ impl Growing {
 /// The name of a file that a compaction is writing.
 pub(crate) fn cleaned_name(base: Offset, kind: FileKind) -> String {
     staged(&file_name(base, kind), Stage::Cleaned)
+}
+
+/// The content of a `.txnindex`: 34 bytes an entry, version 0.
+fn encode_aborted(transactions: &[AbortedTransaction]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(transactions.len() * 34);
+    for transaction in transactions {
+        bytes.extend_from_slice(&0_i16.to_be_bytes());
+        bytes.extend_from_slice(&transaction.producer_id.get().to_be_bytes());
+        for offset in [transaction.first_offset, transaction.last_offset, transaction.last_stable] {
+            bytes.extend_from_slice(&offset.get().to_be_bytes());
+        }
+    }
+    bytes
 }

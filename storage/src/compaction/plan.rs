@@ -260,7 +260,10 @@ mod tests {
         assert_eq!(end(39), 30);
         assert_eq!(end(30), 30);
         assert_eq!(end(5), 0);
-        assert_eq!(planned(&PlanInput { stable_end: Offset::ZERO, ..input(&segments, &config) }).dirty_bytes, 0);
+        assert_eq!(
+            planned(&PlanInput { stable_end: Offset::ZERO, ..input(&segments, &config) }).dirty_bytes,
+            0
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! What an interrupted deletion or compaction left in a log's folder: finished or undone, as Kafka does, before the log
 //! is looked at. A `.deleted` or `.cleaned` file goes. A `.swap` file was whole when it got that name, so it takes the
 //! place of the segments that it covers; unless a `.cleaned` one lies at or below it: then the same compaction had not
-//! yet made all of its files.
+//! yet made all of its files. The order of the calls is such that this may itself be interrupted anywhere, and what is
+//! left then means the same.
 
+use std::cmp::Reverse;
 use std::io;
 use std::sync::Arc;
 
@@ -33,15 +35,18 @@ pub(super) fn settle(
         .collect();
     let cleaned = staged.iter().filter(|(name, _)| name.stage == Stage::Cleaned);
     let first_cleaned = cleaned.map(|(name, _)| name.base).min();
-    let mut swaps = Vec::new();
-    for (name, entry) in &staged {
-        if name.stage == Stage::Swap && first_cleaned.is_none_or(|first| name.base < first) {
-            swaps.push((*name, entry));
-        } else {
-            tracing::info!(path = %directory.path().join(&entry.name).display(), "an unfinished file is removed");
-            remove(&**directory, &entry.name)?;
-        }
+    let is_whole =
+        |name: &FileName| name.stage == Stage::Swap && first_cleaned.is_none_or(|first| name.base < first);
+    let (mut swaps, mut unfinished): (Vec<_>, Vec<_>) =
+        staged.iter().map(|(name, entry)| (*name, entry)).partition(|(name, _)| is_whole(name));
+    // A `.cleaned` file makes `.swap` files void, so it goes after them, the lowest of all last.
+    unfinished.sort_by_key(|(name, _)| (name.stage == Stage::Cleaned, Reverse(name.base)));
+    for (_, entry) in unfinished {
+        tracing::info!(path = %directory.path().join(&entry.name).display(), "an unfinished file is removed");
+        remove(&**directory, &entry.name)?;
     }
+    // A log before its indexes: once one is in its place, what covers that place is no longer to be removed.
+    swaps.sort_by_key(|(name, _)| (name.base, name.kind != FileKind::Log));
     complete_swaps(directory, shared, &swaps)?;
     let live = list(&**directory)?
         .into_iter()
@@ -60,7 +65,8 @@ fn complete_swaps(
     for (name, entry) in swaps.iter().filter(|(name, _)| name.kind == FileKind::Log) {
         let end = end_of_swap(directory, shared, name.base, entry)?;
         let (first, last) = covered.unwrap_or((name.base, end));
-        covered = Some((first.min(name.base), last.max(end)));
+        // Where nothing was left, the segment's own files go all the same.
+        covered = Some((first.min(name.base), last.max(end).max(name.base.next())));
     }
     if let Some((first, end)) = covered {
         for entry in list(&**directory)? {

@@ -479,6 +479,7 @@ impl Loader {
             names_dirty: AtomicBool::new(self.names_changed),
             last_flush_ms: AtomicI64::new(self.opening.now_ms),
             is_abandoned: AtomicBool::new(false),
+            is_being_cleaned: Arc::default(),
         };
         log.release();
         Ok((log, self.recovery))

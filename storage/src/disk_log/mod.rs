@@ -11,6 +11,7 @@ mod leftovers;
 mod load;
 mod read;
 mod remove;
+mod replace;
 mod roll;
 mod snapshots;
 mod transactions;
@@ -41,6 +42,7 @@ pub(crate) use inspect::inspect;
 pub use inspect::{InnerDamage, Inspection};
 pub use load::{Cut, Hole, LogOpening, Recovery};
 pub use remove::RemovedFiles;
+pub(crate) use replace::CleaningClaim;
 
 /// Open files of a log that shares its bound with no other.
 const OPEN_FILES_MAX: usize = 64;
@@ -63,6 +65,8 @@ pub struct DiskLog {
     names_dirty: AtomicBool,
     last_flush_ms: AtomicI64,
     is_abandoned: AtomicBool,
+    /// A compaction is under way, of which there is one at a time.
+    is_being_cleaned: Arc<AtomicBool>,
 }
 
 /// What appends change.
@@ -130,7 +134,7 @@ impl DiskLog {
         if self.is_abandoned.load(Ordering::Acquire) { Err(LogError::Closed) } else { Ok(()) }
     }
 
-    fn config(&self) -> Arc<LogConfig> {
+    pub(crate) fn config(&self) -> Arc<LogConfig> {
         self.config.load_full()
     }
 }

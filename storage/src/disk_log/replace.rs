@@ -105,7 +105,9 @@ impl DiskLog {
         }
         if let Err(error) = self.announce(new) {
             let undone = self.withdraw(new);
-            return Err(undone.map_or_else(|undoing| self.shared.health.fail_with(undoing), |()| error).into());
+            return Err(undone
+                .map_or_else(|undoing| self.shared.health.fail_with(undoing), |()| error)
+                .into());
         }
         let replaced = self.put_in_place(old, new);
         replaced.map_err(|error| self.shared.health.fail_with(error).into())

@@ -54,6 +54,15 @@ impl EndedTransaction {
     }
 }
 
+/// The batch that a producer's state hangs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LastBatch {
+    /// The last offset of its newest batch; none while only a marker tells of its epoch.
+    pub(crate) data_offset: Option<Offset>,
+    /// Its epoch.
+    pub(crate) producer_epoch: ProducerEpoch,
+}
+
 /// One producer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Producer {
@@ -175,6 +184,15 @@ impl ProducerStates {
         let mut infos: Vec<_> = self.producers.iter().map(|(id, producer)| producer.info(*id)).collect();
         infos.sort_unstable_by_key(|info| info.producer_id);
         infos
+    }
+
+    /// Of each producer, what a log must still hold for its state to be found again.
+    pub(crate) fn last_batches(&self) -> HashMap<ProducerId, LastBatch> {
+        let last = |producer: &Producer| LastBatch {
+            data_offset: producer.batches.back().map(|mark| mark.last_offset),
+            producer_epoch: producer.epoch,
+        };
+        self.producers.iter().map(|(id, producer)| (*id, last(producer))).collect()
     }
 
     /// Forgets producers that were silent for so long; says how many.

@@ -160,6 +160,15 @@ impl<E: Entry> IndexFile<E> {
         self.look(directory, mode, |index| index.floor(key), |index| index.floor(key))
     }
 
+    /// The bytes of its entries.
+    pub(crate) fn bytes(&self, directory: &dyn Directory) -> io::Result<u64> {
+        let entries = self.look(directory, ReadMode::MayBlock, ActiveIndex::len, SealedIndex::len)?;
+        Ok(match entries {
+            Look::Seen(entries) => (entries * E::BYTES) as u64,
+            Look::WouldBlock => 0,
+        })
+    }
+
     /// The last entry.
     pub(crate) fn last(&self, directory: &dyn Directory, mode: ReadMode) -> io::Result<Look<Option<E>>> {
         self.look(directory, mode, ActiveIndex::last, SealedIndex::last)

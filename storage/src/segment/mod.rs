@@ -2,6 +2,7 @@
 //! above. `append` grows the active one, `read` finds batches, `recover` scans.
 
 pub(crate) mod append;
+pub(crate) mod batches;
 mod index_file;
 pub(crate) mod name;
 pub(crate) mod read;
@@ -278,11 +279,21 @@ impl Segment {
         })
     }
 
+    /// Bytes of the offset index and of the time index.
+    pub(crate) fn index_bytes(&self) -> Result<(u64, u64), LogError> {
+        let offsets = self.offsets.bytes(&*self.directory);
+        let offsets = offsets.map_err(|error| self.error("read", FileKind::OffsetIndex, error))?;
+        let times = self.times.bytes(&*self.directory);
+        Ok((offsets, times.map_err(|error| self.error("read", FileKind::TimeIndex, error))?))
+    }
+
     fn log_file(&self) -> io::Result<Arc<dyn LogFile>> {
         if let Some(file) = self.pinned.get() {
             return Ok(Arc::clone(file));
         }
-        self.log.get_or(|| self.directory.open(&self.log_name, Create::No))
+        let file = self.log.get_or(|| self.directory.open(&self.log_name, Create::No));
+        // The segment may have left the log meanwhile, and the name be that of its successor.
+        self.pinned.get().map_or(file, |pinned| Ok(Arc::clone(pinned)))
     }
 
     pub(crate) fn error(&self, action: &'static str, kind: FileKind, source: io::Error) -> LogError {

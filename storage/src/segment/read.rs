@@ -141,6 +141,19 @@ impl Segment {
             .map_err(|damage| self.damaged(found.position, damage).into())
     }
 
+    /// Where the first batch begins that reaches `offset`, or none where none does.
+    pub(crate) fn position_of(&self, offset: Offset) -> Result<Option<u64>, LogError> {
+        let found = self.find(offset, self.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
+        Ok(found.map(|found| found.position))
+    }
+
+    /// The largest timestamp of the first batch, or none where there is no batch or it has none.
+    pub(crate) fn first_timestamp(&self) -> Result<Option<i64>, LogError> {
+        let mut walk = self.walk(self.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
+        let first = walk.header_at(0).map_err(ReadFault::patient)?;
+        Ok(first.map(|header| header.max_timestamp_ms()).filter(|timestamp_ms| *timestamp_ms >= 0))
+    }
+
     /// The whole batch at a place where its header was found.
     fn batch_at(&self, position: u64, header: &BatchHeader) -> Result<RecordBatch, ReadFault> {
         let file = self.reading(self.log_file())?;

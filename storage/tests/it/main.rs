@@ -4,6 +4,7 @@
 
 mod append;
 mod archive;
+mod compaction;
 mod contract;
 mod crash;
 mod damage;
