@@ -1,5 +1,6 @@
-//! Topics that Metadata is asked for and that do not exist, created in the background where both the broker and the
-//! client allow it. The client is told that they are unknown and asks again.
+//! Topics that somebody asks for and that do not exist, created in the background: those that Metadata is asked for, where
+//! both the broker and the client allow it, and those in which coordinators keep their state. The client is told that
+//! they are unknown and asks again.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use ottla_protocol::messages::create_topics::{CreatableTopic, CreateTopicsReques
 use parking_lot::Mutex;
 
 use crate::context::Broker;
+use crate::internal_topics;
 
 /// How long the controller may take, as the request says to it.
 const TIMEOUT_MS: i32 = 30_000;
@@ -22,7 +24,7 @@ pub(crate) struct AutoCreate {
 
 impl AutoCreate {
     /// Takes those that nobody creates yet; the caller creates them.
-    pub(crate) fn begin(&self, wanted: Vec<TopicName>) -> Vec<TopicName> {
+    fn begin(&self, wanted: Vec<TopicName>) -> Vec<TopicName> {
         let mut under_way = self.under_way.lock();
         wanted.into_iter().filter(|name| under_way.insert(name.clone())).collect()
     }
@@ -35,18 +37,30 @@ impl AutoCreate {
     }
 }
 
-/// Creates topics with the broker's defaults, and forgets that it does once they can be seen. Dropped before its end,
+/// Begins to create these topics, where nobody does already. To be called on a reactor.
+pub(crate) fn begin(broker: &Arc<Broker>, names: Vec<TopicName>) {
+    let names = broker.auto_create.begin(names);
+    if !names.is_empty() {
+        drop(tokio::task::spawn_local(create(Arc::clone(broker), names)));
+    }
+}
+
+/// Creates topics with the broker's defaults, internal ones with theirs, and forgets that it does once they can be seen. Dropped before its end,
 /// it leaves them counted as under way, so it runs as a task of its own.
-pub(crate) async fn create(broker: Arc<Broker>, names: Vec<TopicName>) {
-    let topics = names
-        .iter()
-        .map(|name| CreatableTopic {
+async fn create(broker: Arc<Broker>, names: Vec<TopicName>) {
+    let image = broker.image.load();
+    let topics = names.iter().filter_map(|name| {
+        if internal_topics::is_internal(name) {
+            return internal_topics::creatable(&broker.config, &image, name);
+        }
+        Some(CreatableTopic {
             name: name.clone(),
             num_partitions: -1,
             replication_factor: -1,
             ..CreatableTopic::default()
         })
-        .collect();
+    });
+    let topics = topics.collect();
     let request = CreateTopicsRequest { topics, timeout_ms: TIMEOUT_MS, ..CreateTopicsRequest::default() };
     match broker.controller.call(ControllerRequest::CreateTopics(request)).await {
         Ok(reply) => {

@@ -17,6 +17,8 @@ pub(crate) struct ConnectionState {
     pub(crate) software: Option<ClientSoftware>,
     /// The last request's key, for whoever has to say what the connection was at.
     pub(crate) last_api: Option<ApiKey>,
+    /// A request waits for others of its group: until it is answered, the connection's next one is not begun.
+    pub(crate) one_at_a_time: bool,
 }
 
 /// What a client says it is (KIP-511).
@@ -28,7 +30,13 @@ pub(crate) struct ClientSoftware {
 
 impl ConnectionState {
     pub(crate) fn new(info: &ConnectionInfo) -> Self {
-        Self { listener: Arc::clone(&info.listener), peer: info.peer, software: None, last_api: None }
+        Self {
+            listener: Arc::clone(&info.listener),
+            peer: info.peer,
+            software: None,
+            last_api: None,
+            one_at_a_time: false,
+        }
     }
 
     /// Who it is and what it was at, for the log.

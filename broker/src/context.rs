@@ -4,12 +4,12 @@
 //! Life: [`Broker::open`] (loads the logs, applies the first image) → one service (`dispatch.rs`) a reactor thread,
 //! and [`Broker::apply`] for each further image → [`Broker::close`].
 //!
-//! Lock order: a log's own lock, then a partition's positions; queues and ready lists are locked with neither held.
+//! Lock order: a coordinator's machine, then a log's own lock, then a partition's positions; queues and ready lists are locked with neither held.
 
 use std::sync::{Arc, Weak};
 
 use compact_str::CompactString;
-use ottla_cluster::{AppliedImage, BrokerImage, ControllerLink, MetadataImage};
+use ottla_cluster::{AppliedImage, BrokerImage, ControllerLink, MetadataImage, features};
 use ottla_model::{Clock, NodeId, Uuid};
 use ottla_network::BlockingPool;
 use ottla_storage::{LogDir, LogDirError};
@@ -20,6 +20,7 @@ use crate::background::Background;
 use crate::config::BrokerConfig;
 use crate::flusher::{Flusher, FlusherPace};
 use crate::log_dirs::LogDirs;
+use crate::machine_host::group::GroupHost;
 use crate::partition::waiters::ReadyLists;
 use crate::partition_map::PartitionMap;
 use crate::producer_ids::ProducerIds;
@@ -58,6 +59,7 @@ pub struct Broker {
     pub(crate) producer_ids: ProducerIds,
     pub(crate) auto_create: AutoCreate,
     pub(crate) background: Background,
+    pub(crate) groups: Arc<GroupHost>,
     pub(crate) pool: BlockingPool,
     pub(crate) clock: Arc<dyn Clock>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
@@ -87,6 +89,7 @@ impl Broker {
     /// When a log directory cannot be loaded. A single log that cannot be opened is none: its partition is offline.
     pub fn open(parts: BrokerParts, image: Arc<MetadataImage>) -> Result<Arc<Self>, OpenError> {
         let broker = Arc::new(Self {
+            groups: GroupHost::new(Arc::clone(&parts.config), Arc::clone(&parts.clock)),
             producer_ids: ProducerIds::new(parts.node_id, Arc::clone(&parts.controller)),
             config: parts.config,
             cluster_id: parts.cluster_id,
@@ -103,8 +106,10 @@ impl Broker {
             threads: Mutex::default(),
         });
         reconcile::open_all(&broker, &image)?;
-        broker.image.publish(image);
+        let delta = broker.image.delta_to(&image);
+        broker.image.publish(Arc::clone(&image));
         broker.start_threads()?;
+        broker.groups.follow(&broker.partitions, &image, &delta);
         Ok(broker)
     }
 
@@ -113,13 +118,20 @@ impl Broker {
     pub fn apply(&self, image: Arc<MetadataImage>) {
         let delta = self.image.delta_to(&image);
         reconcile::apply(self, &image, &delta);
-        self.image.publish(image);
+        self.image.publish(Arc::clone(&image));
+        self.groups.follow(&self.partitions, &image, &delta);
     }
 
     /// The image in force.
     #[must_use]
     pub fn image(&self) -> Arc<MetadataImage> {
         self.image.load()
+    }
+
+    /// Whether groups of the newer protocol are served (KIP-848): the cluster's feature and this broker's configuration
+    /// both say so.
+    pub(crate) fn serves_consumer_protocol(&self) -> bool {
+        self.config.groups.consumer_protocol && self.image.peek().feature_level(features::GROUP_VERSION) >= 1
     }
 
     /// Ends in good order: everything durable, checkpoints and clean-shutdown markers written. Nobody is served any
@@ -129,6 +141,8 @@ impl Broker {
     /// The first directory that could not be closed in good order; the others are closed all the same.
     pub fn close(&self) -> Result<(), LogDirError> {
         self.background.stop();
+        self.groups.leave();
+        self.groups.stop();
         for held in self.log_dirs.iter() {
             held.queue.stop();
         }
@@ -175,6 +189,8 @@ impl Broker {
             );
             self.start_thread(format!("ottla-flush-{number}"), move || flusher.run())?;
         }
+        let groups = Arc::clone(&self.groups);
+        self.start_thread("ottla-groups-due".to_owned(), move || groups.run())?;
         let broker = Arc::downgrade(self);
         let background = self.background.clone();
         self.start_thread("ottla-background".to_owned(), move || background.run(&broker))

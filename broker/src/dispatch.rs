@@ -4,7 +4,6 @@
 //! An unknown key, an unserved version, a request that does not parse: the connection is closed without an answer, as
 //! Kafka does. ApiVersions alone is answered in a version that is not served, so that a client can find one that is.
 
-use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use bytes::Bytes;
 use compact_str::CompactString;
 use ottla_cluster::{ControllerRequest, ControllerResponse};
 use ottla_model::ErrorCode;
-use ottla_network::{ConnectionInfo, Outcome, ReactorContext, Reply};
+use ottla_network::{ConnectionInfo, ConnectionLimits, Outcome, ReactorContext, Reply};
 use ottla_protocol::api::{ApiKey, Request};
 use ottla_protocol::header::{RequestFrame, RequestFrameError};
 use ottla_protocol::messages::api_versions::ApiVersion;
@@ -23,10 +22,12 @@ use crate::context::Broker;
 use crate::delayed::waits::Waits;
 use crate::handlers::produce::Handled;
 use crate::handlers::{
-    api_versions, create_topics, delete_topics, describe_cluster, describe_configs,
-    describe_topic_partitions, fetch, find_coordinator, init_producer_id, list_offsets, metadata,
-    offset_for_leader_epoch, produce, sasl,
+    api_versions, consumer_group_describe, consumer_group_heartbeat, create_topics, delete_groups,
+    delete_topics, describe_cluster, describe_configs, describe_groups, describe_topic_partitions, fetch,
+    find_coordinator, heartbeat, init_producer_id, join_group, leave_group, list_groups, list_offsets,
+    metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch, produce, sasl, sync_group,
 };
+use crate::machine_host::group::GroupHost;
 use crate::reply::ReplyTo;
 
 /// An API that this broker serves, and in which versions.
@@ -44,7 +45,7 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::Fetch),
     Served::all(ApiKey::ListOffsets),
     Served::all(ApiKey::Metadata),
-    Served { api: ApiKey::FindCoordinator, versions: find_coordinator::VERSIONS },
+    Served::all(ApiKey::FindCoordinator),
     Served::all(ApiKey::SaslHandshake),
     Served::all(ApiKey::ApiVersions),
     Served::all(ApiKey::CreateTopics),
@@ -113,6 +114,14 @@ impl Service {
             ApiKey::ListOffsets => list_offsets::handle(call, body(frame)?),
             ApiKey::Metadata => metadata::handle(call, body(frame)?),
             ApiKey::FindCoordinator => find_coordinator::handle(call, body(frame)?),
+            ApiKey::OffsetCommit => offset_commit::handle(call, body(frame)?),
+            ApiKey::OffsetFetch => offset_fetch::handle(call, body(frame)?),
+            ApiKey::JoinGroup => join_group::handle(call, body(frame)?),
+            ApiKey::Heartbeat => heartbeat::handle(call, body(frame)?),
+            ApiKey::LeaveGroup => leave_group::handle(call, body(frame)?),
+            ApiKey::SyncGroup => sync_group::handle(call, body(frame)?),
+            ApiKey::DescribeGroups => describe_groups::handle(call, body(frame)?),
+            ApiKey::ListGroups => list_groups::handle(call, body(frame)?),
             ApiKey::SaslHandshake => sasl::handshake(call, body(frame)?),
             ApiKey::SaslAuthenticate => sasl::authenticate(call, body(frame)?),
             ApiKey::ApiVersions => api_versions::handle(call, body(frame)?),
@@ -121,6 +130,10 @@ impl Service {
             ApiKey::InitProducerId => init_producer_id::handle(call, body(frame)?).await,
             ApiKey::OffsetForLeaderEpoch => offset_for_leader_epoch::handle(call, body(frame)?),
             ApiKey::DescribeConfigs => describe_configs::handle(call, body(frame)?),
+            ApiKey::DeleteGroups => delete_groups::handle(call, body(frame)?),
+            ApiKey::OffsetDelete => offset_delete::handle(call, body(frame)?),
+            ApiKey::ConsumerGroupHeartbeat => consumer_group_heartbeat::handle(call, body(frame)?),
+            ApiKey::ConsumerGroupDescribe => consumer_group_describe::handle(call, body(frame)?),
             ApiKey::DescribeCluster => describe_cluster::handle(call, body(frame)?),
             ApiKey::DescribeTopicPartitions => describe_topic_partitions::handle(call, body(frame)?),
             // Not served: the version gate lets none through.
@@ -150,6 +163,7 @@ impl ottla_network::Service for Service {
             }
         };
         connection.last_api = Some(frame.api);
+        connection.one_at_a_time = false;
         match self.answer(connection, frame).await {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -163,7 +177,12 @@ impl ottla_network::Service for Service {
         connection.describe()
     }
 
+    fn limits(&self, connection: &ConnectionState) -> ConnectionLimits {
+        ConnectionLimits { one_at_a_time: connection.one_at_a_time, ..ConnectionLimits::default() }
+    }
+
     fn drain(&self) {
+        self.broker.groups.leave();
         self.waits.drain();
     }
 }
@@ -180,6 +199,10 @@ fn body<R: Request>(frame: RequestFrame) -> Result<R, DecodeError> {
 impl Call<'_> {
     pub(crate) fn broker(&self) -> &Broker {
         &self.service.broker
+    }
+
+    pub(crate) fn groups(&self) -> &Arc<GroupHost> {
+        &self.service.broker.groups
     }
 
     pub(crate) fn broker_arc(&self) -> Arc<Broker> {
@@ -203,11 +226,6 @@ impl Call<'_> {
     /// The answer, now.
     pub(crate) fn reply<M: ottla_protocol::Message>(&self, response: &M) -> Outcome {
         self.to.reply(response).into()
-    }
-
-    /// Runs a task that outlives the request.
-    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
-        drop(tokio::task::spawn_local(task));
     }
 
     /// Asks the controller, and waits until this broker has applied what the answer rests on. Dropping the future

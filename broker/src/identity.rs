@@ -233,7 +233,12 @@ pub(crate) fn entropy() -> Result<Entropy, std::io::Error> {
     Ok(Arc::new(|| random_bytes().expect("the system has given random bytes before")))
 }
 
-fn random_bytes() -> Result<[u8; 16], std::io::Error> {
+/// Random bytes of the system's.
+///
+/// # Errors
+///
+/// When it gives none; once it has given some, it always does.
+pub(crate) fn random_bytes() -> Result<[u8; 16], std::io::Error> {
     let mut bytes = [0; 16];
     let mut filled = 0;
     while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {

@@ -96,6 +96,19 @@ impl BlockingPool {
         receiver.await.unwrap_or(Err(PoolError::Stopped))
     }
 
+    /// Runs the closure on a thread of the pool, and waits for nothing: how many such jobs there are at most is the
+    /// caller's affair.
+    ///
+    /// # Errors
+    /// If the pool is shut down, or the system gives no thread.
+    pub fn spawn(&self, job: impl FnOnce() + Send + 'static) -> Result<(), PoolError> {
+        self.submit_job(Box::new(move || {
+            if catch_unwind(AssertUnwindSafe(job)).is_err() {
+                tracing::error!("a job of the blocking pool panicked");
+            }
+        }))
+    }
+
     /// Takes no more jobs, drops those that have not begun (their waiters get [`PoolError::Stopped`]), and lets the
     /// threads end after the job they are at.
     pub fn shut_down(&self) {
@@ -114,6 +127,10 @@ impl BlockingPool {
             job();
             drop(place);
         });
+        self.submit_job(job)
+    }
+
+    fn submit_job(&self, job: Job) -> Result<(), PoolError> {
         let mut state = self.shared.state.lock();
         if state.stopped {
             return Err(PoolError::Stopped);

@@ -13,6 +13,8 @@ use crate::replay::ReplayError;
 pub const METADATA_VERSION: &str = "metadata.version";
 /// `kraft.version`: how the quorum of controllers knows its voters (KIP-853).
 pub const KRAFT_VERSION: &str = "kraft.version";
+/// `group.version`: 1 where groups of the newer protocol are served (KIP-848).
+pub const GROUP_VERSION: &str = "group.version";
 /// `eligible.leader.replicas.version` (KIP-966).
 const ELIGIBLE_LEADER_REPLICAS_VERSION: &str = "eligible.leader.replicas.version";
 /// 3.3-IV3: the oldest that Apache Kafka 4.4 opens.
@@ -37,7 +39,7 @@ const FEATURES: [Feature; 7] = [
         initial: Some(METADATA_VERSION_MAX),
     },
     Feature { name: ELIGIBLE_LEADER_REPLICAS_VERSION, min: 0, max: 1, initial: Some(1) },
-    Feature { name: "group.version", min: 0, max: 1, initial: Some(1) },
+    Feature { name: GROUP_VERSION, min: 0, max: 1, initial: Some(1) },
     Feature { name: "share.version", min: 0, max: 2, initial: Some(2) },
     Feature { name: "streams.version", min: 0, max: 1, initial: Some(1) },
     Feature { name: "transaction.version", min: 0, max: 2, initial: Some(2) },

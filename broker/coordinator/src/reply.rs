@@ -233,7 +233,7 @@ pub(crate) fn deleted(
 
 impl Reply {
     /// Makes it a refusal: what it told of was not written.
-    pub(crate) fn refuse(&mut self, error: ErrorCode) {
+    pub fn refuse(&mut self, error: ErrorCode) {
         match self {
             Self::JoinGroup(join) => {
                 let version = if join.protocol_name.is_some() { 6 } else { 7 };

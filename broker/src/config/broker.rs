@@ -10,6 +10,7 @@ use compact_str::CompactString;
 use ottla_model::NodeId;
 
 use super::conflicts::{self, Conflict};
+use super::groups::GroupsConfig;
 use super::listener::{self, HostPort, ListenerConfig, ListenerError, Listeners};
 use super::settings::{self, ConfigError, Given, Origin, Settings, Warning};
 
@@ -49,6 +50,8 @@ pub struct BrokerConfig {
     pub network: NetworkConfig,
     /// How topics come and go.
     pub topics: TopicRules,
+    /// How groups are coordinated.
+    pub groups: GroupsConfig,
     /// How logs are loaded, flushed and written down.
     pub storage: StorageConfig,
     /// `fetch.max.bytes`: the most that one fetch answers with.
@@ -247,6 +250,7 @@ impl BrokerConfig {
             metadata_log_dir,
             network: NetworkConfig::new(&settings)?,
             topics: TopicRules::new(&settings),
+            groups: GroupsConfig::new(&settings),
             storage: StorageConfig::new(&settings),
             fetch_bytes_max: size(&settings, "fetch.max.bytes"),
             producer_id_expiration_ms: settings.number("producer.id.expiration.ms"),
@@ -307,16 +311,16 @@ impl StorageConfig {
 }
 
 /// A number that the table bounds to 0 to 2³¹−1.
-fn size(settings: &Settings, key: &str) -> u32 {
+pub(super) fn size(settings: &Settings, key: &str) -> u32 {
     u32::try_from(settings.number(key)).expect("the table bounds a size from 0 to 2^31-1")
 }
 
-fn count(settings: &Settings, key: &str) -> usize {
+pub(super) fn count(settings: &Settings, key: &str) -> usize {
     usize::try_from(settings.number(key)).expect("the table bounds a count from 0")
 }
 
 /// A span in milliseconds; one below zero, which Kafka's types allow, is none at all.
-fn duration(settings: &Settings, key: &str) -> Duration {
+pub(super) fn duration(settings: &Settings, key: &str) -> Duration {
     Duration::from_millis(u64::try_from(settings.number(key)).unwrap_or(0))
 }
 

@@ -99,36 +99,58 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("fetch.purgatory.purge.interval.requests", Kind::Int(INT_MIN, INT_MAX), Some("1000"))
         .meaningless("a request that waits is dropped as soon as it is answered"),
     Property::new("follower.fetch.last.tiered.offset.enable", Kind::Boolean, Some("false")).dynamic(),
-    Property::new("group.consumer.assignment.interval.ms", Kind::Int(0, INT_MAX), Some("1000")).dynamic(),
-    Property::new("group.consumer.assignors", Kind::List, Some("uniform,range")),
-    Property::new("group.consumer.heartbeat.interval.ms", Kind::Int(1, INT_MAX), Some("5000")),
-    Property::new("group.consumer.max.assignment.interval.ms", Kind::Int(0, INT_MAX), Some("15000")),
-    Property::new("group.consumer.max.heartbeat.interval.ms", Kind::Int(1, INT_MAX), Some("15000")),
-    Property::new("group.consumer.max.session.timeout.ms", Kind::Int(1, INT_MAX), Some("60000")),
-    Property::new("group.consumer.max.size", Kind::Int(1, INT_MAX), Some("2147483647")),
+    Property::new("group.consumer.assignment.interval.ms", Kind::Int(0, INT_MAX), Some("1000"))
+        .dynamic()
+        .acts("How long after an assignment a consumer group gets its next one at the soonest."),
+    Property::new("group.consumer.assignors", Kind::List, Some("uniform,range"))
+        .acts("The assignors of consumer groups: uniform and range; the first is the default."),
+    Property::new("group.consumer.heartbeat.interval.ms", Kind::Int(1, INT_MAX), Some("5000"))
+        .acts("How often a member of a consumer group is told to report."),
+    Property::new("group.consumer.max.assignment.interval.ms", Kind::Int(0, INT_MAX), Some("15000"))
+        .acts("The longest that a group may ask for."),
+    Property::new("group.consumer.max.heartbeat.interval.ms", Kind::Int(1, INT_MAX), Some("15000"))
+        .acts("The longest that a group may ask for."),
+    Property::new("group.consumer.max.session.timeout.ms", Kind::Int(1, INT_MAX), Some("60000"))
+        .acts("The longest that a group may ask for."),
+    Property::new("group.consumer.max.size", Kind::Int(1, INT_MAX), Some("2147483647"))
+        .acts("The most members of a consumer group."),
     Property::new(
         "group.consumer.migration.policy",
         Kind::OneOfAnyCase(&["DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"]),
         Some("bidirectional"),
-    ),
-    Property::new("group.consumer.min.assignment.interval.ms", Kind::Int(0, INT_MAX), Some("0")),
-    Property::new("group.consumer.min.heartbeat.interval.ms", Kind::Int(1, INT_MAX), Some("5000")),
-    Property::new("group.consumer.min.session.timeout.ms", Kind::Int(1, INT_MAX), Some("45000")),
-    Property::new("group.consumer.session.timeout.ms", Kind::Int(1, INT_MAX), Some("45000")),
-    Property::new("group.coordinator.append.linger.ms", Kind::Int(-1, INT_MAX), Some("-1")),
-    Property::new("group.coordinator.background.threads", Kind::Int(1, INT_MAX), Some("2")),
+    )
+    .acts("Which protocol may take a group with members over from the other."),
+    Property::new("group.consumer.min.assignment.interval.ms", Kind::Int(0, INT_MAX), Some("0"))
+        .acts("The shortest that a group may ask for."),
+    Property::new("group.consumer.min.heartbeat.interval.ms", Kind::Int(1, INT_MAX), Some("5000"))
+        .acts("The shortest that a group may ask for."),
+    Property::new("group.consumer.min.session.timeout.ms", Kind::Int(1, INT_MAX), Some("45000"))
+        .acts("The shortest that a group may ask for."),
+    Property::new("group.consumer.session.timeout.ms", Kind::Int(1, INT_MAX), Some("45000"))
+        .acts("How long a member of a consumer group may be silent."),
+    Property::new("group.coordinator.append.linger.ms", Kind::Int(-1, INT_MAX), Some("-1"))
+        .meaningless("what an event of a group writes is written at once, in one batch"),
+    Property::new("group.coordinator.background.threads", Kind::Int(1, INT_MAX), Some("2"))
+        .acts("The most threads that assign partitions and match regular expressions."),
     Property::new("group.coordinator.cached.buffer.max.bytes", Kind::Int(524_288, INT_MAX), Some("1048588"))
+        .meaningless("what an event of a group writes is written at once, in one batch")
         .dynamic(),
     Property::new(
         "group.coordinator.rebalance.protocols",
         Kind::ListOf(&["consumer", "classic", "share", "streams"]),
         Some("classic,consumer,streams"),
-    ),
-    Property::new("group.coordinator.threads", Kind::Int(1, INT_MAX), Some("4")),
-    Property::new("group.initial.rebalance.delay.ms", Kind::Int(INT_MIN, INT_MAX), Some("3000")),
-    Property::new("group.max.session.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("1800000")),
-    Property::new("group.max.size", Kind::Int(1, INT_MAX), Some("2147483647")),
-    Property::new("group.min.session.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("6000")),
+    )
+    .acts("The protocols that groups may speak: without consumer the newer one is refused."),
+    Property::new("group.coordinator.threads", Kind::Int(1, INT_MAX), Some("4"))
+        .acts("The most threads that load groups."),
+    Property::new("group.initial.rebalance.delay.ms", Kind::Int(INT_MIN, INT_MAX), Some("3000"))
+        .acts("How long the first round of an empty classic group waits for more members."),
+    Property::new("group.max.session.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("1800000"))
+        .acts("The longest session timeout that a member of a classic group may ask for."),
+    Property::new("group.max.size", Kind::Int(1, INT_MAX), Some("2147483647"))
+        .acts("The most members of a classic group."),
+    Property::new("group.min.session.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("6000"))
+        .acts("The shortest session timeout that a member of a classic group may ask for."),
     Property::new("group.share.assignment.interval.ms", Kind::Int(0, INT_MAX), Some("1000")).dynamic(),
     Property::new("group.share.assignors", Kind::List, Some("simple")),
     Property::new("group.share.delivery.count.limit", Kind::Int(2, 10), Some("5")),
@@ -327,15 +349,24 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
         .dynamic(),
     Property::new("num.replica.alter.log.dirs.threads", Kind::Int(INT_MIN, INT_MAX), None),
     Property::new("num.replica.fetchers", Kind::Int(1, INT_MAX), Some("1")).dynamic(),
-    Property::new("offset.metadata.max.bytes", Kind::Int(INT_MIN, INT_MAX), Some("4096")),
-    Property::new("offsets.commit.timeout.ms", Kind::Int(1, INT_MAX), Some("5000")),
-    Property::new("offsets.load.buffer.size", Kind::Int(1, INT_MAX), Some("5242880")),
-    Property::new("offsets.retention.check.interval.ms", Kind::Long(1, i64::MAX), Some("600000")),
-    Property::new("offsets.retention.minutes", Kind::Int(1, INT_MAX), Some("10080")),
-    Property::new("offsets.topic.compression.codec", Kind::Int(INT_MIN, INT_MAX), Some("0")),
-    Property::new("offsets.topic.num.partitions", Kind::Int(1, INT_MAX), Some("50")),
-    Property::new("offsets.topic.replication.factor", Kind::Short(1, SHORT_MAX), Some("3")),
-    Property::new("offsets.topic.segment.bytes", Kind::Int(1, INT_MAX), Some("104857600")),
+    Property::new("offset.metadata.max.bytes", Kind::Int(INT_MIN, INT_MAX), Some("4096"))
+        .acts("How much text may go with a committed offset, in characters."),
+    Property::new("offsets.commit.timeout.ms", Kind::Int(1, INT_MAX), Some("5000"))
+        .acts("How long the answer to a commit waits for its records to be committed."),
+    Property::new("offsets.load.buffer.size", Kind::Int(1, INT_MAX), Some("5242880"))
+        .acts("How much of a partition of groups is read at once while it is loaded."),
+    Property::new("offsets.retention.check.interval.ms", Kind::Long(1, i64::MAX), Some("600000"))
+        .acts("How often offsets that nobody uses any more are looked for."),
+    Property::new("offsets.retention.minutes", Kind::Int(1, INT_MAX), Some("10080"))
+        .acts("How long offsets are kept of a group without members."),
+    Property::new("offsets.topic.compression.codec", Kind::Int(INT_MIN, INT_MAX), Some("0"))
+        .acts("What the records of groups are compressed with: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."),
+    Property::new("offsets.topic.num.partitions", Kind::Int(1, INT_MAX), Some("50"))
+        .acts("The number of partitions of the topic of groups and offsets, where it is created."),
+    Property::new("offsets.topic.replication.factor", Kind::Short(1, SHORT_MAX), Some("3"))
+        .acts("The number of its replicas; fewer where there are fewer brokers."),
+    Property::new("offsets.topic.segment.bytes", Kind::Int(1, INT_MAX), Some("104857600"))
+        .acts("The size of its segments."),
     Property::new(
         "principal.builder.class",
         Kind::Class,

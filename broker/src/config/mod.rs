@@ -5,6 +5,7 @@ pub mod broker;
 mod broker_table;
 mod conflicts;
 pub mod describe;
+mod groups;
 mod listener;
 mod properties_file;
 pub mod property;
@@ -17,6 +18,7 @@ pub use describe::{
     DescribedConfig, DescribedSynonym, DynamicConfigs, Source, describe_broker, describe_broker_defaults,
     describe_topic,
 };
+pub use groups::{GroupsConfig, OffsetsTopic};
 pub use listener::{HostPort, ListenerConfig};
 pub use property::{InvalidValue, Property};
 pub use rules::TopicTable;

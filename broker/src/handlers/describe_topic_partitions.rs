@@ -13,6 +13,7 @@ use ottla_protocol::messages::describe_topic_partitions::{
 use super::shared;
 use crate::context::Broker;
 use crate::dispatch::Call;
+use crate::internal_topics;
 
 /// The most partitions of one answer (`max.request.partition.size.limit`'s default).
 const PARTITIONS_MAX: i32 = 2000;
@@ -95,7 +96,7 @@ impl Page<'_> {
         }
         self.topics.push(DescribeTopicPartitionsResponseTopic {
             error_code: ErrorCode::NONE,
-            is_internal: shared::is_internal(&name),
+            is_internal: internal_topics::is_internal(&name),
             name: Some(name),
             topic_id: topic.id,
             partitions,
@@ -130,7 +131,7 @@ fn unknown(name: TopicName) -> DescribeTopicPartitionsResponseTopic {
     };
     DescribeTopicPartitionsResponseTopic {
         error_code,
-        is_internal: shared::is_internal(&name),
+        is_internal: internal_topics::is_internal(&name),
         name: Some(name),
         topic_authorized_operations: shared::TOPIC_OPERATIONS,
         ..DescribeTopicPartitionsResponseTopic::default()

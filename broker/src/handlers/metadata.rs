@@ -11,6 +11,7 @@ use ottla_protocol::messages::metadata::{
 use super::shared;
 use crate::auto_create;
 use crate::dispatch::Call;
+use crate::internal_topics;
 
 /// The first version that asks for topics by id, and in which a name may be null.
 const IDS_SINCE: i16 = 12;
@@ -31,7 +32,7 @@ pub(crate) fn handle(call: &mut Call<'_>, request: MetadataRequest) -> Outcome {
         Wanted::Ids(ids) => ids.into_iter().for_each(|id| topics.add_id(id)),
     }
     let Topics { found, to_create, .. } = topics;
-    create_in_background(call, to_create);
+    auto_create::begin(&call.broker_arc(), to_create);
     let broker = call.broker();
     call.reply(&MetadataResponse {
         brokers: shared::nodes(&image, &call.connection.listener)
@@ -110,14 +111,12 @@ impl Topics<'_, '_> {
             Ok(()) => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
             Err(_) => ErrorCode::INVALID_TOPIC_EXCEPTION,
         };
-        // Topics that Kafka keeps for itself are made by those who keep them, not by whoever asks for them.
-        let may_create = may_create && !shared::is_internal(&name);
         if may_create && error_code == ErrorCode::UNKNOWN_TOPIC_OR_PARTITION {
             self.to_create.push(name.clone());
         }
         self.found.push(MetadataResponseTopic {
             error_code,
-            is_internal: shared::is_internal(&name),
+            is_internal: internal_topics::is_internal(&name),
             name: Some(name),
             topic_authorized_operations: self.operations,
             ..MetadataResponseTopic::default()
@@ -145,7 +144,7 @@ impl Topics<'_, '_> {
             error_code: ErrorCode::NONE,
             name: Some(topic.name.clone()),
             topic_id: topic.id,
-            is_internal: shared::is_internal(&topic.name),
+            is_internal: internal_topics::is_internal(&topic.name),
             partitions: partitions
                 .map(|(index, partition)| described(&whereabouts, index, partition))
                 .collect(),
@@ -168,16 +167,6 @@ fn described(
         replica_nodes: partition.replicas.clone(),
         isr_nodes: partition.isr.clone(),
         offline_replicas: whereabouts.offline_replicas(index, partition),
-    }
-}
-
-fn create_in_background(call: &Call<'_>, names: Vec<TopicName>) {
-    if names.is_empty() {
-        return;
-    }
-    let names = call.broker().auto_create.begin(names);
-    if !names.is_empty() {
-        call.spawn(auto_create::create(call.broker_arc(), names));
     }
 }
 

@@ -26,6 +26,7 @@ use crate::context::Broker;
 use crate::delayed::produce::{self, Unacknowledged};
 use crate::dispatch::Call;
 use crate::error_map;
+use crate::internal_topics;
 use crate::partition::append::Acks;
 use crate::partition::{Partition, PartitionError};
 use crate::partition_map::HeldTopic;
@@ -257,7 +258,7 @@ impl Append<'_> {
         let records = records.ok_or(ErrorCode::INVALID_RECORD)?;
         self.check_request_rules(&records)?;
         self.acks.ok_or(ErrorCode::INVALID_REQUIRED_ACKS)?;
-        if !self.internal_allowed && shared::is_internal(&topic.name) {
+        if !self.internal_allowed && internal_topics::is_internal(&topic.name) {
             return Err(ErrorCode::INVALID_TOPIC_EXCEPTION.into());
         }
         // Leadership is looked at again with the append; here it saves the check of a batch that is not for us.

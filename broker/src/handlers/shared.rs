@@ -24,11 +24,6 @@ pub(super) const fn operations(asked: bool, all: i32) -> i32 {
     if asked { all } else { OPERATIONS_UNASKED }
 }
 
-/// Names that Kafka keeps for itself.
-pub(super) fn is_internal(topic: &TopicName) -> bool {
-    matches!(topic.as_str(), "__consumer_offsets" | "__transaction_state" | "__share_group_state")
-}
-
 /// The partition, or the code that says why this broker does not serve it.
 pub(super) fn find_partition<'a>(
     broker: &Broker,

@@ -77,8 +77,7 @@ fn batch_rules(topic: &TopicConfig) -> BatchRules {
         },
         timestamp_before_max_ms: topic.timestamp_before_max_ms,
         timestamp_after_max_ms: topic.timestamp_after_max_ms,
-        // Compacted topics alone need keys, and there are none yet.
-        key_required: false,
+        key_required: topic.is_compacted,
         compression: compression_target(topic),
         max_decompressed_message_bytes: bytes(topic.max_decompressed_bytes),
         decompressed_batch_bytes_max: DECOMPRESSED_BATCH_BYTES_MAX,

@@ -1,27 +1,90 @@
-//! FindCoordinator while there are no groups: Kafka's answer of a broker that has no coordinator.
+//! FindCoordinator: where groups are coordinated, and that transactions and share-partitions are not. The codes and words
+//! are Apache Kafka's.
 
 use ottla_model::{ErrorCode, NodeId};
-use ottla_protocol::messages::find_coordinator::FindCoordinatorRequest;
-use ottla_testkit::TestBroker;
+use ottla_protocol::messages::find_coordinator::{FindCoordinatorRequest, FindCoordinatorResponse};
+use ottla_testkit::{Connection, TestBroker};
+
+fn find(connection: &mut Connection, key: &str, key_type: i8, version: i16) -> FindCoordinatorResponse {
+    let batched = version >= 4;
+    let request = FindCoordinatorRequest {
+        key: if batched { "".into() } else { key.into() },
+        key_type,
+        coordinator_keys: if batched { vec![key.into()] } else { Vec::new() },
+    };
+    connection.call(&request, version)
+}
+
+/// Asks until there is a coordinator, as clients do.
+fn found(connection: &mut Connection, key: &str) {
+    while find(connection, key, 0, 0).error_code == ErrorCode::COORDINATOR_NOT_AVAILABLE {}
+}
 
 #[test]
-fn there_is_no_coordinator_and_the_connection_stays() {
+fn the_first_question_creates_the_topic_and_a_later_one_is_told_this_broker() {
     let broker = TestBroker::start();
     let mut connection = broker.connect();
-    let request = FindCoordinatorRequest { key: "group".into(), ..FindCoordinatorRequest::default() };
-    for _ in 0..2 {
-        let answer = connection.call(&request, 0);
-        assert_eq!(answer.error_code, ErrorCode::COORDINATOR_NOT_AVAILABLE);
-        assert_eq!((answer.node_id, answer.host.as_str(), answer.port), (NodeId::NONE, "", -1));
+    let first = find(&mut connection, "group", 0, 0);
+    assert_eq!(first.error_code, ErrorCode::COORDINATOR_NOT_AVAILABLE);
+    assert_eq!((first.node_id, first.host.as_str(), first.port), (NodeId::NONE, "", -1));
+    found(&mut connection, "group");
+    let port = i32::from(broker.address().port());
+    for version in 0..=3 {
+        let answer = find(&mut connection, "group", 0, version);
+        assert_eq!(answer.error_code, ErrorCode::NONE);
+        assert_eq!(
+            (answer.node_id, answer.host.as_str(), answer.port),
+            (broker.running().node_id(), "127.0.0.1", port)
+        );
+        assert_eq!(answer.error_message.as_deref(), Some(if version == 0 { "" } else { "NONE" }));
+    }
+    for version in 4..=6 {
+        let answer = find(&mut connection, "group", 0, version);
+        let [coordinator] = &answer.coordinators[..] else { panic!("{answer:?}") };
+        assert_eq!((coordinator.key.as_str(), coordinator.error_code), ("group", ErrorCode::NONE));
+        assert_eq!(
+            (coordinator.node_id, coordinator.host.as_str(), coordinator.port),
+            (broker.running().node_id(), "127.0.0.1", port)
+        );
     }
 }
 
 #[test]
-fn versions_that_could_ask_for_more_than_groups_are_not_served() {
+fn several_coordinators_are_told_in_the_order_of_the_question() {
     let broker = TestBroker::start();
     let mut connection = broker.connect();
-    let request =
-        FindCoordinatorRequest { key: "producer".into(), key_type: 1, ..FindCoordinatorRequest::default() };
-    connection.send(&request, 1);
-    connection.expect_end();
+    found(&mut connection, "a");
+    let keys = ["b", "", "a"];
+    let coordinator_keys = keys.iter().map(|key| (*key).into()).collect();
+    let request = FindCoordinatorRequest { coordinator_keys, ..FindCoordinatorRequest::default() };
+    let answer = connection.call(&request, 4);
+    let told: Vec<_> =
+        answer.coordinators.iter().map(|found| (found.key.as_str(), found.error_code)).collect();
+    assert_eq!(told, keys.map(|key| (key, ErrorCode::NONE)));
+    let none = connection.call(&FindCoordinatorRequest::default(), 4);
+    assert!(none.coordinators.is_empty());
+}
+
+#[test]
+fn what_has_no_coordinator_is_refused_with_kafkas_codes() {
+    let broker = TestBroker::start();
+    let mut connection = broker.connect();
+    let share = "group:AAAAAAAAAAAAAAAAAAAAAQ:0";
+    for (key, key_type, version, code) in [
+        ("producer", 1, 1, ErrorCode::COORDINATOR_NOT_AVAILABLE),
+        ("producer", 1, 6, ErrorCode::COORDINATOR_NOT_AVAILABLE),
+        (share, 2, 1, ErrorCode::INVALID_REQUEST),
+        (share, 2, 5, ErrorCode::INVALID_REQUEST),
+        (share, 2, 6, ErrorCode::COORDINATOR_NOT_AVAILABLE),
+        ("group", 2, 6, ErrorCode::INVALID_REQUEST),
+        ("group", 9, 1, ErrorCode::INVALID_REQUEST),
+        ("group", 9, 4, ErrorCode::INVALID_REQUEST),
+    ] {
+        let answer = find(&mut connection, key, key_type, version);
+        let (told, node) = match answer.coordinators.first() {
+            Some(only) => (only.error_code, only.node_id),
+            None => (answer.error_code, answer.node_id),
+        };
+        assert_eq!((told, node), (code, NodeId::NONE), "{key}, type {key_type}, version {version}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Metadata: which topics are meant by null, by nothing, by names and by ids; auto-creation.
 
 use ottla_model::{ErrorCode, TopicName, Uuid};
+use ottla_protocol::messages::describe_configs::{DescribeConfigsRequest, DescribeConfigsResource};
 use ottla_protocol::messages::metadata::{
     MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic,
 };
@@ -188,10 +189,38 @@ fn nothing_is_created_unless_both_sides_want_it() {
 }
 
 #[test]
-fn topics_that_coordinators_keep_are_not_made_for_whoever_asks() {
+fn the_topic_of_groups_is_made_for_whoever_asks_and_as_kafka_makes_it() {
     let broker = TestBroker::start();
     let mut connection = broker.connect();
-    for name in ["__consumer_offsets", "__transaction_state", "__share_group_state"] {
+    let topic = only(connection.call(&named(&["__consumer_offsets"]), 9));
+    assert_eq!(topic.error_code, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+    assert!(topic.is_internal);
+    let made = loop {
+        let topic = only(connection.call(&named(&["__consumer_offsets"]), 9));
+        if topic.error_code.is_none() {
+            break topic;
+        }
+    };
+    assert_eq!((made.is_internal, made.partitions.len()), (true, 50));
+    let resource = DescribeConfigsResource {
+        resource_type: 2,
+        resource_name: "__consumer_offsets".into(),
+        configuration_keys: None,
+    };
+    let request = DescribeConfigsRequest { resources: vec![resource], ..DescribeConfigsRequest::default() };
+    let answer = connection.call(&request, 4);
+    let own = answer.results[0].configs.iter().filter(|config| config.config_source == 1);
+    let own: Vec<_> = own.map(|config| (config.name.as_str(), config.value.as_deref().unwrap())).collect();
+    let wanted =
+        [("cleanup.policy", "compact"), ("compression.type", "producer"), ("segment.bytes", "104857600")];
+    assert_eq!(own, wanted);
+}
+
+#[test]
+fn topics_of_coordinators_that_are_not_here_are_not_made() {
+    let broker = TestBroker::start();
+    let mut connection = broker.connect();
+    for name in ["__transaction_state", "__share_group_state"] {
         for _ in 0..2 {
             let topic = only(connection.call(&named(&[name]), 9));
             assert_eq!(topic.error_code, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);

@@ -2,6 +2,7 @@
 //! controller only asks it, before anything is written.
 
 use compact_str::CompactString;
+use ottla_model::TopicName;
 
 use crate::image::ConfigMap;
 
@@ -22,11 +23,11 @@ pub struct EffectiveConfig {
 
 /// The broker's table of topic configs, as the controller uses it.
 pub trait TopicConfigRules: Send + Sync {
-    /// Whether a topic may have these configs, all together.
+    /// Whether this topic may have these configs, all together.
     ///
     /// # Errors
     /// The message for the client; the error code is 40. It names the key, and the value or the rule.
-    fn check(&self, configs: &ConfigMap) -> Result<(), String>;
+    fn check(&self, topic: &TopicName, configs: &ConfigMap) -> Result<(), String>;
 
     /// All configs of a topic that has these set, with those in force for the rest. `cluster_defaults` are the
     /// dynamic defaults of all brokers.
