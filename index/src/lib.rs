@@ -1,5 +1,6 @@
 //! Kafka's index files as values: entries, searching, the growing index of an active segment and the fixed one of a
-//! sealed segment. It opens no file, writes none, and knows nothing of logs: storage hands it bytes or an open file.
+//! sealed segment, the list of aborted transactions. It opens no file, writes none, and knows nothing of logs: storage hands
+//! it bytes, an open file, or a function that reads.
 
 mod active;
 mod entry;
@@ -7,8 +8,10 @@ mod error;
 mod mmap;
 mod sealed;
 mod search;
+mod txn_index;
 
 pub use active::ActiveIndex;
 pub use entry::{Entry, OffsetEntry, RelativeOffset, TimeEntry};
 pub use error::IndexError;
 pub use sealed::SealedIndex;
+pub use txn_index::{AbortedTransaction, TxnIndex};

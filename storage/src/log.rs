@@ -13,6 +13,8 @@ use ottla_model::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 
 use crate::log_dir::DirectoryFailure;
 
+pub use ottla_index::AbortedTransaction;
+
 /// One partition's records. All methods are synchronous; those that may wait for a disk say so.
 ///
 /// Invariant: log start ≤ recovery point ≤ log end once a log is open, except that a raised log start may lie beyond
@@ -281,20 +283,6 @@ pub struct FollowerAppend {
     pub rolled_at: Option<Offset>,
     /// As in [`AppendInfo`].
     pub flush_due: bool,
-}
-
-/// A transaction whose records are not to be shown to a reader of committed ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AbortedTransaction {
-    /// Whose.
-    pub producer_id: ProducerId,
-    /// Its first record.
-    pub first_offset: Offset,
-    /// Its marker.
-    pub last_offset: Offset,
-    /// The first offset that was undecided after the marker, replication aside: no transaction that ended before has
-    /// records at or above it.
-    pub last_stable: Offset,
 }
 
 /// What a log knows of a producer.

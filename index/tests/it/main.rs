@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod txn_index;
+
 use ottla_index::{ActiveIndex, Entry, OffsetEntry, RelativeOffset, SealedIndex, TimeEntry};
 use ottla_model::Offset;
 use serde_json::Value;

@@ -29,9 +29,7 @@ impl DiskLog {
         if is_due {
             self.begin_segment(&mut writer, base, &config, now_ms)?;
         }
-        writer.tail.append(&batch, &config)?;
-        self.note_epoch(epoch, base);
-        self.note_producer(&mut writer, &batch, marker);
+        self.write(&mut writer, &batch, marker, &config)?;
         let log_end = writer.tail.position(batch.header().next_offset());
         let positions = self.publish(log_end);
         Ok(AppendInfo {
@@ -69,9 +67,7 @@ impl DiskLog {
                 self.begin_segment(&mut writer, base, &config, now_ms)?;
                 done.rolled_at = Some(base);
             }
-            writer.tail.append(batch, &config)?;
-            self.note_epoch(batch.header().leader_epoch(), base);
-            self.note_producer(&mut writer, batch, control_marker(batch));
+            self.write(&mut writer, batch, control_marker(batch), &config)?;
             done.log_end = writer.tail.position(batch.header().next_offset());
             self.publish(done.log_end);
         }
@@ -80,12 +76,25 @@ impl DiskLog {
         Ok(done)
     }
 
-    /// Before the log end is published: nobody may take an open transaction's records for decided.
-    fn note_producer(&self, writer: &mut Writer, batch: &CheckedBatch, marker: Option<Marker>) {
-        let ended = writer.producers.note(batch.header(), marker);
-        if batch.header().is_transactional() {
+    /// Writes a batch that has its place and notes what it means. That comes before the log end is published: nobody may
+    /// take the records of an open transaction for decided.
+    fn write(
+        &self,
+        writer: &mut Writer,
+        batch: &CheckedBatch,
+        marker: Option<Marker>,
+        config: &LogConfig,
+    ) -> Result<(), LogError> {
+        let header = batch.header();
+        let ending = marker.and_then(|marker| writer.producers.ending(header, marker));
+        writer.tail.append(batch, ending.and_then(|ending| ending.aborted()).as_ref(), config)?;
+        self.note_epoch(header.leader_epoch(), header.base_offset());
+        let ended = writer.producers.note(header, marker);
+        debug_assert_eq!(ended, ending, "a marker ends what it was said to end");
+        if header.is_transactional() {
             self.set_undecided(writer.producers.first_open(), ended.as_ref());
         }
+        Ok(())
     }
 
     pub(super) fn check_writable(&self, writer: &Writer) -> Result<(), LogError> {

@@ -41,7 +41,7 @@ pub(crate) fn inspect(directory: &Arc<dyn Directory>, shared: &Shared) -> Result
         .iter()
         .filter_map(|entry| Some((parse(&entry.name)?, entry.bytes)))
         .filter(|(name, _)| name.stage == Stage::Live && name.kind == FileKind::Log)
-        .map(|(name, bytes)| Segment::existing(directory, shared, name.base, bytes))
+        .map(|(name, bytes)| Segment::existing(directory, shared, name.base, bytes, 0))
         .collect();
     segments.sort_unstable_by_key(Segment::base);
     let mut end = segments.first().map_or(Offset::ZERO, Segment::base);

@@ -92,7 +92,7 @@ fn end_of_swap(
     base: Offset,
     entry: &DirectoryEntry,
 ) -> Result<Offset, LogError> {
-    let segment = Segment::existing_named(directory, shared, base, entry.name.clone(), entry.bytes);
+    let segment = Segment::existing_named(directory, shared, base, entry.name.clone(), entry.bytes, 0);
     let walked = segment.walk(entry.bytes, ReadMode::MayBlock).and_then(|mut walk| {
         let (mut position, mut end) = (0, base);
         while let Some(header) = walk.header_at(position)? {

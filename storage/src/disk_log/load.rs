@@ -2,12 +2,13 @@
 //! few; after any other stop the segments from the recovery point on are scanned, cut at the first batch that is not
 //! whole, and their indexes and the producers' state made anew. Everything that was cut is told.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 
 use arc_swap::ArcSwap;
-use ottla_index::{Entry, OffsetEntry, TimeEntry};
+use ottla_index::{AbortedTransaction, Entry, OffsetEntry, TimeEntry};
 use ottla_model::Offset;
 use parking_lot::Mutex;
 
@@ -18,7 +19,7 @@ use crate::checkpoint;
 use crate::epoch_cache::EpochCache;
 use crate::io::Directory;
 use crate::log::{Damage, LogConfig, LogError, LogPositions, ReadMode};
-use crate::producer_state::{ProducerStates, Undecided};
+use crate::producer_state::{EndedTransaction, ProducerStates, Undecided};
 use crate::segment::append::{Tail, TailState};
 use crate::segment::name::{FileKind, file_name};
 use crate::segment::read::ReadFault;
@@ -133,14 +134,25 @@ impl Loader {
             files.iter().any(|file| file.name.base == base && file.name.kind == kind && is_whole(file))
         };
         let of_kind = |kind| files.iter().filter(move |file| file.name.kind == kind);
+        let txn_indexes: HashMap<Offset, u64> =
+            of_kind(FileKind::TxnIndex).map(|file| (file.name.base, file.bytes)).collect();
         let mut segments: Vec<_> = of_kind(FileKind::Log)
-            .map(|file| Arc::new(Segment::existing(&directory, &shared, file.name.base, file.bytes)))
+            .map(|file| {
+                let base = file.name.base;
+                let aborted_bytes = txn_indexes.get(&base).copied().unwrap_or_default();
+                Arc::new(Segment::existing(&directory, &shared, base, file.bytes, aborted_bytes))
+            })
             .collect();
         segments.sort_unstable_by_key(|segment| segment.base());
         names_changed |= drop_far_empty(&mut segments, &opening)?;
         let is_indexed = |segment: &Segment, end| {
             let base = segment.base();
-            has(base, FileKind::OffsetIndex) && has(base, FileKind::TimeIndex) && segment.has_sound_times(end)
+            let aborted_bytes = txn_indexes.get(&base).copied().unwrap_or_default();
+            has(base, FileKind::OffsetIndex)
+                && has(base, FileKind::TimeIndex)
+                && segment.has_sound_times(end)
+                && aborted_bytes.is_multiple_of(entry_bytes(FileKind::TxnIndex))
+                && segment.has_sound_aborted(end).unwrap_or(false)
         };
         let bases: Vec<Offset> = segments.iter().map(|segment| segment.base()).collect();
         let floor = bases.first().map_or(opening.log_start, |first| opening.log_start.max(*first));
@@ -268,7 +280,10 @@ impl Loader {
             if self.unindexed.contains(&segment.base()) && !is_scanned {
                 let file_bytes = segment.bytes();
                 tracing::warn!(file = %segment.log_path().display(), "the segment's indexes are made anew");
-                let (mut tail, _) = self.scan_segment(&segment, file_bytes, |_, _| {})?;
+                let mut producers = self.producers_at(segment.base())?;
+                let note =
+                    |_: &mut Self, batch: &ScannedBatch<'_>| producers.note(batch.header, batch.marker());
+                let (mut tail, _) = self.scan_segment(&segment, file_bytes, note)?;
                 tail.seal()?;
                 segment.set_bytes(file_bytes);
                 self.names_changed = true;
@@ -289,6 +304,23 @@ impl Loader {
         let expiration_ms = self.opening.config.producer_id_expiration_ms;
         self.producers.expire(self.opening.now_ms, expiration_ms);
         Ok(())
+    }
+
+    /// The producers at the base of a segment, as the newest snapshot below and the batches after it have them.
+    fn producers_at(&self, base: Offset) -> Result<ProducerStates, LogError> {
+        let first = self.segments.first().map_or(base, |segment| segment.base());
+        let known = self.snapshots.look(&*self.opening.directory, base)?;
+        let mut producers = known.unwrap_or_else(|| ProducerStates::new(first));
+        for segment in self.segments.iter().filter(|segment| segment.base() < base) {
+            let limit = segment.bytes();
+            let found = segment.find(producers.end(), limit, ReadMode::MayBlock);
+            if let Some(found) = found.map_err(ReadFault::patient)? {
+                segment.scan(found.position, limit, segment.base()..Offset::MAX, |batch| {
+                    producers.note(batch.header, batch.marker());
+                })?;
+            }
+        }
+        Ok(producers)
     }
 
     /// Feeds the batches from the producers' end up to `end` to them.
@@ -345,7 +377,7 @@ impl Loader {
             if loader.epochs.latest().is_none_or(|latest| epoch > latest) {
                 loader.epochs.begin(epoch, batch.header.base_offset());
             }
-            loader.producers.note(batch.header, batch.marker());
+            loader.producers.note(batch.header, batch.marker())
         })?;
         self.recovery.scanned_segments += 1;
         self.recovery.scanned_bytes += file_bytes;
@@ -389,21 +421,26 @@ impl Loader {
         self.segments.iter().map(|other| other.base()).find(|base| *base > segment.base())
     }
 
-    /// Makes a segment's indexes from its batches; the tail that did it ends at the last whole batch.
+    /// Makes a segment's indexes from its batches, and from the transactions that `visit` says they end; the tail that did it ends at the last whole batch.
     fn scan_segment(
         &mut self,
         segment: &Arc<Segment>,
         file_bytes: u64,
-        mut visit: impl FnMut(&mut Self, &ScannedBatch<'_>),
+        mut visit: impl FnMut(&mut Self, &ScannedBatch<'_>) -> Option<EndedTransaction>,
     ) -> Result<(Tail, ScanEnd), LogError> {
         segment.start_indexes(self.opening.config.segment_index_bytes)?;
         let mut tail = Tail::new(Arc::clone(segment), false, self.opening.now_ms);
         let interval = self.opening.config.index_interval_bytes;
         let next_base = self.base_after(segment).unwrap_or(Offset::MAX);
+        let mut entered = Ok(());
         let end = segment.scan(0, file_bytes, segment.base()..next_base, |batch| {
             tail.note(batch.header, interval);
-            visit(self, &batch);
+            let ended = visit(self, &batch);
+            if let (Ok(()), Some(aborted)) = (&entered, ended.and_then(|ended| ended.aborted())) {
+                entered = segment.enter_aborted(&aborted);
+            }
         })?;
+        entered?;
         Ok((tail, end))
     }
 
@@ -561,7 +598,8 @@ fn entry_bytes(kind: FileKind) -> u64 {
     let bytes = match kind {
         FileKind::OffsetIndex => OffsetEntry::BYTES,
         FileKind::TimeIndex => TimeEntry::BYTES,
-        FileKind::Log | FileKind::TxnIndex | FileKind::Snapshot => 1,
+        FileKind::TxnIndex => AbortedTransaction::BYTES,
+        FileKind::Log | FileKind::Snapshot => 1,
     };
     bytes as u64
 }

@@ -81,6 +81,23 @@ impl Snapshots {
         Ok(None)
     }
 
+    /// The newest state at or below `limit`. Nothing is changed.
+    pub(super) fn look(
+        &self,
+        directory: &dyn Directory,
+        limit: Offset,
+    ) -> Result<Option<ProducerStates>, LogError> {
+        for offset in self.offsets.iter().rev().filter(|offset| **offset <= limit && **offset > self.floor) {
+            let name = file_name(*offset, FileKind::Snapshot);
+            let content = disk::read_named(directory, &name);
+            let content = content.map_err(|source| error("read", directory, &name, source))?;
+            if let Ok(states) = ProducerStates::from_snapshot(&content.unwrap_or_default(), *offset) {
+                return Ok(Some(states));
+            }
+        }
+        Ok(None)
+    }
+
     /// Removes the files that belong to no segment, but for the newest one if it lies beyond the last segment's base:
     /// that one is of a clean stop.
     pub(super) fn remove_strays(

@@ -7,7 +7,7 @@ use ottla_model::Offset;
 
 use super::DiskLog;
 use crate::log::{AbortedTransaction, Log, LogError, ReadMode};
-use crate::producer_state::{EndedTransaction, ProducerStates, Undecided};
+use crate::producer_state::{EndedTransaction, Undecided};
 use crate::segment::read::ReadFault;
 
 impl DiskLog {
@@ -43,16 +43,12 @@ impl DiskLog {
         end: Offset,
     ) -> Result<Vec<AbortedTransaction>, LogError> {
         let list = self.segments.load_full();
-        let mut producers = ProducerStates::new(list.first().base());
         let mut found = Vec::new();
-        for segment in list.iter() {
-            let limit = segment.bytes();
-            segment.scan(0, limit, segment.base()..Offset::MAX, |batch| {
-                let ended = producers.note(batch.header, batch.marker());
-                found.extend(ended.and_then(|ended| ended.aborted()));
-            })?;
+        for segment in list.from(from) {
+            if segment.collect_aborted(from, end, &mut found)? {
+                break;
+            }
         }
-        found.retain(|entry| entry.last_offset >= from && entry.first_offset < end);
         Ok(found)
     }
 

@@ -220,20 +220,27 @@ impl ProducerStates {
         }
     }
 
+    /// The transaction that a marker ends, unless it had no records here.
+    pub(crate) fn ending(&self, header: &BatchHeader, marker: Marker) -> Option<EndedTransaction> {
+        let producer_id = header.producer_id();
+        let first_offset = self.producers.get(&producer_id)?.transaction_start?;
+        let last_offset = header.base_offset();
+        let other = self.open.keys().find(|start| **start != first_offset);
+        let last_stable = other.copied().unwrap_or(last_offset.next());
+        let is_aborted = !marker.committed;
+        Some(EndedTransaction { producer_id, first_offset, last_offset, is_aborted, last_stable })
+    }
+
     fn note_marker(&mut self, header: &BatchHeader, marker: Marker) -> Option<EndedTransaction> {
+        let ended = self.ending(header, marker);
+        if let Some(ended) = &ended {
+            self.open.remove(&ended.first_offset);
+        }
         let producer = self.entry(header);
         producer.coordinator_epoch = marker.coordinator_epoch;
+        producer.transaction_start = None;
         producer.last_timestamp_ms = marker.timestamp_ms;
-        let first_offset = producer.transaction_start.take()?;
-        self.open.remove(&first_offset);
-        let last_offset = header.base_offset();
-        Some(EndedTransaction {
-            producer_id: header.producer_id(),
-            first_offset,
-            last_offset,
-            is_aborted: !marker.committed,
-            last_stable: self.first_open().unwrap_or(last_offset.next()),
-        })
+        ended
     }
 
     fn entry(&mut self, header: &BatchHeader) -> &mut Producer {

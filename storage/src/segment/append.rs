@@ -11,7 +11,7 @@ use ottla_model::batch::{BatchHeader, CheckedBatch};
 use super::name::FileKind;
 use super::read::ReadFault;
 use super::{LargestTimestamp, Segment};
-use crate::log::{LogConfig, LogError, LogPosition, ReadMode};
+use crate::log::{AbortedTransaction, LogConfig, LogError, LogPosition, ReadMode};
 
 /// The active segment, to its writer.
 #[derive(Debug)]
@@ -97,13 +97,26 @@ impl Tail {
             || self.segment.times.is_full()
     }
 
-    /// Writes a batch whose offsets are assigned. Where the write fails, the next one begins at the same byte.
-    pub(crate) fn append(&mut self, batch: &CheckedBatch, config: &LogConfig) -> Result<(), LogError> {
+    /// Writes a batch whose offsets are assigned. Where the write fails, the next one begins at the same byte. `aborted` is
+    /// the transaction that the batch ends, if it is to be listed: that comes first, for a reader who meets the marker
+    /// must find it there.
+    pub(crate) fn append(
+        &mut self,
+        batch: &CheckedBatch,
+        aborted: Option<&AbortedTransaction>,
+        config: &LogConfig,
+    ) -> Result<(), LogError> {
         let segment = Arc::clone(&self.segment);
+        if let Some(entry) = aborted {
+            segment.prepare_aborted(entry)?;
+        }
         let file = segment.log_file().map_err(|error| segment.error("open", FileKind::Log, error))?;
         if let Err(error) = file.write_at(&batch.parts(), self.state.bytes) {
             self.state.file_is_longer = true;
             return Err(segment.error("write", FileKind::Log, error));
+        }
+        if aborted.is_some() {
+            segment.aborted.count_next();
         }
         self.note(batch.header(), config.index_interval_bytes);
         // An entry that cannot be written now is written later, at the latest when the segment is sealed, and a failure
@@ -155,7 +168,9 @@ impl Tail {
         let sealed = segment.offsets.seal(directory);
         sealed.map_err(|error| segment.error("write", FileKind::OffsetIndex, error))?;
         let sealed = segment.times.seal(directory);
-        sealed.map_err(|error| segment.error("write", FileKind::TimeIndex, error))
+        sealed.map_err(|error| segment.error("write", FileKind::TimeIndex, error))?;
+        let sealed = segment.aborted.trim(directory);
+        sealed.map_err(|error| segment.error("truncate", FileKind::TxnIndex, error))
     }
 
     /// As [`Tail::seal`], but for readers the segment stays as it is.
@@ -165,7 +180,9 @@ impl Tail {
         let trimmed = segment.offsets.trim(directory);
         trimmed.map_err(|error| segment.error("write", FileKind::OffsetIndex, error))?;
         let trimmed = segment.times.trim(directory);
-        trimmed.map_err(|error| segment.error("write", FileKind::TimeIndex, error))
+        trimmed.map_err(|error| segment.error("write", FileKind::TimeIndex, error))?;
+        let trimmed = segment.aborted.trim(directory);
+        trimmed.map_err(|error| segment.error("truncate", FileKind::TxnIndex, error))
     }
 
     fn finish_log(&mut self) -> Result<(), LogError> {
@@ -197,6 +214,8 @@ impl Segment {
         let resumed =
             self.times.resume(directory, index_bytes_max, |entry: TimeEntry| is_below(entry.offset));
         resumed.map_err(|error| self.error("write", FileKind::TimeIndex, error))?;
+        let cut = self.aborted.truncate(directory, next);
+        cut.map_err(|error| self.error("truncate", FileKind::TxnIndex, error))?;
         self.state_up_to(bytes)
     }
 

@@ -7,6 +7,7 @@ mod index_file;
 pub(crate) mod name;
 pub(crate) mod read;
 pub(crate) mod recover;
+mod txn_file;
 
 use std::io;
 use std::path::PathBuf;
@@ -18,11 +19,12 @@ use ottla_model::Offset;
 use parking_lot::Mutex;
 
 use crate::io::{self as disk, Create, Directory, LogFile};
-use crate::log::{LogError, ReadMode, SegmentInfo};
+use crate::log::{AbortedTransaction, LogError, ReadMode, SegmentInfo};
 use crate::log_dir::Health;
 use crate::pool::{Pool, Slot};
 use index_file::{IndexFile, Look};
 use name::{FileKind, file_name};
+use txn_file::TxnFile;
 
 /// What all logs of a directory share: bounds on open files and maps, and the directory's health.
 #[derive(Debug)]
@@ -64,6 +66,7 @@ pub(crate) struct Segment {
     log: Arc<Slot<dyn LogFile>>,
     offsets: IndexFile<OffsetEntry>,
     times: IndexFile<TimeEntry>,
+    aborted: TxnFile,
     bytes: AtomicU64,
     /// None until it was looked up.
     largest_timestamp: Mutex<Option<LargestTimestamp>>,
@@ -74,14 +77,16 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// A segment whose files exist, all of them sealed, with so many bytes of batches.
+    /// A segment whose files exist, all of them sealed, with so many bytes of batches and of aborted transactions.
     pub(crate) fn existing(
         directory: &Arc<dyn Directory>,
         shared: &Shared,
         base: Offset,
         bytes: u64,
+        txn_index_bytes: u64,
     ) -> Self {
-        Self::existing_named(directory, shared, base, file_name(base, FileKind::Log), bytes)
+        let log_name = file_name(base, FileKind::Log);
+        Self::existing_named(directory, shared, base, log_name, bytes, txn_index_bytes)
     }
 
     /// The same, where the log file has another name than the usual.
@@ -91,6 +96,7 @@ impl Segment {
         base: Offset,
         log_name: String,
         bytes: u64,
+        txn_index_bytes: u64,
     ) -> Self {
         let name = |kind| file_name(base, kind);
         Self {
@@ -100,6 +106,7 @@ impl Segment {
             log: Slot::new(&shared.files),
             offsets: IndexFile::sealed(name(FileKind::OffsetIndex), &shared.files, &shared.offset_maps),
             times: IndexFile::sealed(name(FileKind::TimeIndex), &shared.files, &shared.time_maps),
+            aborted: TxnFile::new(name(FileKind::TxnIndex), &shared.files, txn_index_bytes),
             bytes: AtomicU64::new(bytes),
             largest_timestamp: Mutex::new(None),
             pinned: OnceLock::new(),
@@ -115,7 +122,7 @@ impl Segment {
         index_bytes_max: u32,
         preallocate: Option<u64>,
     ) -> Result<Self, LogError> {
-        let segment = Self::existing(directory, shared, base, 0);
+        let segment = Self::existing(directory, shared, base, 0, 0);
         segment.start_indexes(index_bytes_max)?;
         segment.set_largest_timestamp(None);
         // The log file comes last: it alone makes a segment to whoever opens the folder again.
@@ -171,7 +178,10 @@ impl Segment {
 
     /// Makes the indexes durable.
     pub(crate) fn sync_indexes(&self) -> io::Result<()> {
-        self.offsets.sync(&*self.directory).and_then(|()| self.times.sync(&*self.directory))
+        let directory = &*self.directory;
+        self.offsets.sync(directory)?;
+        self.times.sync(directory)?;
+        self.aborted.sync(directory)
     }
 
     /// Whether the segment was sealed, or closed, since this was last asked.
@@ -194,6 +204,7 @@ impl Segment {
         self.log.clear();
         self.offsets.release();
         self.times.release();
+        self.aborted.release();
     }
 
     /// Empties the indexes, in memory and on the disk, and makes them grow.
@@ -202,7 +213,9 @@ impl Segment {
         let started = self.offsets.start(directory, index_bytes_max);
         started.map_err(|error| self.error("remove", FileKind::OffsetIndex, error))?;
         let started = self.times.start(directory, index_bytes_max);
-        started.map_err(|error| self.error("remove", FileKind::TimeIndex, error))
+        started.map_err(|error| self.error("remove", FileKind::TimeIndex, error))?;
+        let started = self.aborted.start(directory);
+        started.map_err(|error| self.error("remove", FileKind::TxnIndex, error))
     }
 
     /// Takes over the indexes of the active segment of a log that was closed cleanly; gives the last entry.
@@ -231,6 +244,36 @@ impl Segment {
         let follows =
             |before: TimeEntry| before.timestamp_ms < last.timestamp_ms && before.offset <= last.offset;
         last.timestamp_ms >= 0 && last.offset.at(self.base) < end && before.is_none_or(follows)
+    }
+
+    /// Whether the end of the transaction index can be right, if there is one.
+    pub(crate) fn has_sound_aborted(&self, end: Offset) -> Result<bool, LogError> {
+        let sound = self.aborted.is_sound(&*self.directory, self.base, end);
+        sound.map_err(|error| self.error("read", FileKind::TxnIndex, error))
+    }
+
+    /// Adds the aborted transactions whose marker lies here and of which a reader of `from` up to `end` may meet records;
+    /// says whether no later segment need be asked.
+    pub(crate) fn collect_aborted(
+        &self,
+        from: Offset,
+        end: Offset,
+        found: &mut Vec<AbortedTransaction>,
+    ) -> Result<bool, LogError> {
+        let collected = self.aborted.collect(&*self.directory, from, end, found);
+        collected.map_err(|error| self.error("read", FileKind::TxnIndex, error))
+    }
+
+    /// Enters the transaction of an aborting marker that lies in the segment already.
+    pub(crate) fn enter_aborted(&self, entry: &AbortedTransaction) -> Result<(), LogError> {
+        self.prepare_aborted(entry)?;
+        self.aborted.count_next();
+        Ok(())
+    }
+
+    fn prepare_aborted(&self, entry: &AbortedTransaction) -> Result<(), LogError> {
+        let written = self.aborted.write_next(&*self.directory, entry);
+        written.map_err(|error| self.error("write", FileKind::TxnIndex, error))
     }
 
     fn last_offset_entry(&self) -> Result<Option<OffsetEntry>, LogError> {
@@ -263,7 +306,8 @@ impl Segment {
         self.pinned.get_or_init(|| file);
         self.offsets.detach();
         self.times.detach();
-        Ok(())
+        let pinned = self.aborted.pin(&*self.directory);
+        pinned.map_err(|error| self.error("open", FileKind::TxnIndex, error))
     }
 
     /// What retention and compaction are told; the caller knows what comes after.
