@@ -4,6 +4,8 @@
 #![allow(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a check that fails panics")]
 
 use bytes::Bytes;
+use std::collections::BTreeSet;
+
 use ottla_model::batch::{BatchBuilder, CheckedBatch, NewRecord, RecordBatch};
 use ottla_model::compression::Compression;
 use ottla_model::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
@@ -75,6 +77,42 @@ pub fn batches(log: &dyn Log, from: Offset, end: ReadEnd, max_bytes: u64) -> Vec
         }
         assert!(next > before, "a read gives at least one batch with something new");
     }
+}
+
+/// The offsets of all records that a reader of committed ones is shown, as a client gathers them: up to the last stable
+/// offset, without markers and what the answered list says was aborted.
+#[must_use]
+pub fn committed_offsets(log: &dyn Log, high_watermark: Offset, max_bytes: u64) -> Vec<i64> {
+    let stable = log.first_undecided(high_watermark).unwrap_or(high_watermark).min(high_watermark);
+    let start = log.positions().log_start;
+    let (mut found, mut next) = (Vec::new(), start);
+    while next < stable {
+        let read = ReadRequest { max_bytes, end: ReadEnd::Before(stable), ..request(next) };
+        let ReadOutcome::Found(slice) = log.read(&read).unwrap() else { break };
+        let end = log.end_of_read(next, slice.length).unwrap().min(stable);
+        let mut aborted = log.aborted_transactions(next, end).unwrap();
+        aborted.sort_unstable_by_key(|entry| entry.first_offset);
+        let mut aborted = aborted.into_iter().peekable();
+        let mut hidden = BTreeSet::new();
+        let mut bytes = slice_bytes(&slice);
+        while let Ok(Some(batch)) = RecordBatch::split_first(&mut bytes) {
+            let header = batch.header();
+            assert!(header.next_offset() <= end, "a read reaches no further than was said");
+            while let Some(entry) = aborted.next_if(|entry| entry.first_offset <= header.last_offset()) {
+                hidden.insert(entry.producer_id);
+            }
+            let is_hidden = header.is_transactional() && hidden.contains(&header.producer_id());
+            if header.is_control() {
+                hidden.remove(&header.producer_id());
+            } else if !is_hidden {
+                let records = batch.records(1 << 20).unwrap();
+                let offsets = records.iter().map(|record| record.unwrap().offset);
+                found.extend(offsets.filter(|offset| *offset >= next.max(start)).map(Offset::get));
+            }
+            next = header.next_offset().max(next);
+        }
+    }
+    found
 }
 
 fn request(from: Offset) -> ReadRequest {

@@ -13,3 +13,4 @@ mod kafka_logs;
 mod kafka_sets;
 mod recovery;
 mod support;
+mod transactions;
