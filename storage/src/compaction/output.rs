@@ -36,6 +36,7 @@ pub(crate) struct Output {
 pub(crate) struct NewSegment {
     pub(crate) base: Offset,
     pub(crate) bytes: u64,
+    pub(crate) txn_index_bytes: u64,
     pub(crate) largest: Option<LargestTimestamp>,
     /// The kinds of files that there are.
     pub(crate) kinds: Vec<FileKind>,
@@ -149,7 +150,10 @@ impl Output {
             (FileKind::TimeIndex, growing.times.bytes_from(0).to_vec()),
         ];
         if !growing.aborted.is_empty() {
-            indexes.push((FileKind::TxnIndex, encode_aborted(&growing.aborted)));
+            indexes.push((
+                FileKind::TxnIndex,
+                growing.aborted.iter().flat_map(AbortedTransaction::to_bytes).collect(),
+            ));
         }
         let kinds = indexes.iter().map(|(kind, _)| *kind);
         let base = growing.base;
@@ -157,6 +161,7 @@ impl Output {
         self.finished.push(NewSegment {
             base,
             bytes: growing.state.bytes,
+            txn_index_bytes: (growing.aborted.len() * AbortedTransaction::BYTES) as u64,
             largest: growing.state.largest,
             kinds: [FileKind::Log].into_iter().chain(kinds).collect(),
         });
@@ -244,17 +249,4 @@ impl Growing {
 /// The name of a file that a compaction is writing.
 pub(crate) fn cleaned_name(base: Offset, kind: FileKind) -> String {
     staged(&file_name(base, kind), Stage::Cleaned)
-}
-
-/// The content of a `.txnindex`: 34 bytes an entry, version 0.
-fn encode_aborted(transactions: &[AbortedTransaction]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(transactions.len() * 34);
-    for transaction in transactions {
-        bytes.extend_from_slice(&0_i16.to_be_bytes());
-        bytes.extend_from_slice(&transaction.producer_id.get().to_be_bytes());
-        for offset in [transaction.first_offset, transaction.last_offset, transaction.last_stable] {
-            bytes.extend_from_slice(&offset.get().to_be_bytes());
-        }
-    }
-    bytes
 }

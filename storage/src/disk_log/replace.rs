@@ -181,7 +181,8 @@ impl DiskLog {
     fn exchange_listed(&self, _no_append: &mut Writer, old: &[Arc<Segment>], new: &[NewSegment]) {
         let (Some(first), Some(last)) = (old.first(), old.last()) else { return };
         let made = new.iter().map(|new| {
-            let segment = Segment::existing(&self.directory, &self.shared, new.base, new.bytes);
+            let NewSegment { base, bytes, txn_index_bytes, .. } = *new;
+            let segment = Segment::existing(&self.directory, &self.shared, base, bytes, txn_index_bytes);
             segment.set_largest_timestamp(new.largest);
             Arc::new(segment)
         });
