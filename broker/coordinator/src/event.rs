@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use ottla_model::{GroupId, ProducerEpoch, ProducerId, TopicName, Uuid};
+use ottla_model::{GroupId, ProducerEpoch, ProducerId, TopicName};
 use ottla_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 use ottla_protocol::messages::heartbeat::HeartbeatRequest;
 use ottla_protocol::messages::join_group::JoinGroupRequest;
@@ -175,9 +175,4 @@ impl fmt::Debug for TopicFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TopicFilter")
     }
-}
-
-/// A topic's id as far as it is known: requests carry zero where it is not.
-pub(crate) fn known(id: Uuid) -> Option<Uuid> {
-    (!id.is_zero()).then_some(id)
 }

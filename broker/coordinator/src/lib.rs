@@ -36,7 +36,8 @@ pub use config::{
 };
 pub use effects::{Answer, Append, AppendFailure, Effects, Leaves, Record};
 pub use event::{Client, Event, Token, TopicFilter};
-pub use machine::{GroupMachine, ReplayError, Replayed};
+pub use group::offsets::CommittedOffset;
+pub use machine::{GroupMachine, GroupView, ReplayError, Replayed};
 pub use partition::coordinator_partition;
 pub use reply::{Reply, refusal};
 pub use time::Now;

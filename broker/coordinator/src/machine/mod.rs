@@ -5,20 +5,22 @@ mod dispatch;
 mod replay;
 mod step;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use ottla_model::{ErrorCode, GroupId};
+use ottla_model::{ErrorCode, GroupId, PartitionIndex, TopicName};
 use ottla_protocol::codec::EncodeError;
 
 pub use replay::{ReplayError, Replayed};
-pub(crate) use step::{After, Outcome, Step};
+pub(crate) use step::{After, EndOfTransaction, Outcome, Step};
 
 use crate::config::GroupConfig;
 use crate::effects::{Answer, Append, AppendFailure, Effects, Leaves};
 use crate::event::{Event, Token};
 use crate::group::Group;
+use crate::group::classic::ClassicTimer;
 use crate::group::consumer::ConsumerTimer;
+use crate::group::offsets::{CommittedOffset, Offsets, Swept};
 use crate::records;
 use crate::time::Now;
 use crate::timers::Timers;
@@ -49,6 +51,13 @@ pub struct GroupMachine {
     /// Groups that are written and groups that are about to be.
     pub(crate) groups: HashMap<GroupId, Group>,
     pub(crate) timers: Timers<Timer>,
+    pub(crate) offsets: Offsets,
+    /// Groups that the expiry under way has not looked at.
+    pub(crate) to_expire: VecDeque<GroupId>,
+    /// Offsets of deleted topics whose tombstones are not written.
+    pub(crate) sweep: VecDeque<Swept>,
+    /// All of the log has been replayed.
+    pub(crate) serving: bool,
     /// The step whose append is under way.
     pending: Option<Step>,
 }
@@ -56,20 +65,47 @@ pub struct GroupMachine {
 /// What can be due.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Timer {
+    /// Something of a classic group.
+    Classic(GroupId, ClassicTimer),
     /// Something of a consumer group.
     Consumer(GroupId, ConsumerTimer),
+    /// Every group is looked at for what is old.
+    Expiry,
+    /// The next groups are.
+    ExpiryStep,
+    /// The next offsets of deleted topics go.
+    Sweep,
 }
+
+/// What the tombstones of one batch may take: a part of what Kafka's default lets a batch be (1 MiB).
+pub(crate) const TOMBSTONE_BYTES_MAX: usize = 256 * 1024;
 
 impl GroupMachine {
     /// A machine without groups. Its topics are told with [`Event::TopicsChanged`] when they change.
     #[must_use]
     pub fn new(config: Arc<GroupConfig>, topics: Arc<dyn Topics>) -> Self {
-        Self { config, topics, groups: HashMap::new(), timers: Timers::new(), pending: None }
+        Self {
+            config,
+            topics,
+            groups: HashMap::new(),
+            timers: Timers::new(),
+            offsets: Offsets::default(),
+            to_expire: VecDeque::new(),
+            sweep: VecDeque::new(),
+            serving: false,
+            pending: None,
+        }
     }
 
     /// All records have been replayed: from now on there are events.
     pub fn loaded(&mut self, now: Now) -> Effects {
         let mut step = Step::new(now);
+        self.serving = true;
+        self.timers.set(Timer::Expiry, now.after(self.config.offsets.retention_check_interval));
+        let groups: Vec<GroupId> = self.groups.keys().cloned().collect();
+        for group in &groups {
+            self.classic_begin(group, &mut step);
+        }
         self.consumer_loaded(&mut step);
         self.finish(step)
     }
@@ -134,6 +170,30 @@ impl GroupMachine {
         answers
     }
 
+    /// The groups, for metrics: id, kind and state as tools see them, and how many members.
+    pub fn groups(&self) -> impl Iterator<Item = GroupView<'_>> {
+        self.groups.iter().map(|(id, group)| GroupView {
+            id,
+            kind: group.type_name(),
+            state: group.state_name(),
+            members: group.member_count(),
+        })
+    }
+
+    /// What a group has committed, by topic and partition.
+    pub fn offsets(
+        &self,
+        group: &GroupId,
+    ) -> impl Iterator<Item = (&TopicName, PartitionIndex, &CommittedOffset)> {
+        self.offsets.of_group(group)
+    }
+
+    /// How many offsets are committed in all groups.
+    #[must_use]
+    pub fn offset_count(&self) -> usize {
+        self.offsets.len()
+    }
+
     /// Either asks for the append that the step needs, or ends the step.
     fn finish(&mut self, mut step: Step) -> Effects {
         let append = match Self::append_of(&mut step) {
@@ -190,6 +250,19 @@ impl GroupMachine {
         debug_assert!(step.records.is_empty() && step.marker.is_none() || !append.is_nothing());
         Effects { append, replies: step.answers, compute: step.compute, deadline: self.timers.next() }
     }
+}
+
+/// A group as metrics see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupView<'a> {
+    /// Its name.
+    pub id: &'a GroupId,
+    /// `Classic` or `Consumer`.
+    pub kind: &'static str,
+    /// Its state.
+    pub state: &'static str,
+    /// How many members it has.
+    pub members: usize,
 }
 
 /// What a client is told when a batch could not be appended.

@@ -1,10 +1,15 @@
 //! From the records of the log to state. Serving goes through here too, once a batch is appended.
 
 use bytes::Bytes;
-use ottla_model::ProducerId;
+use ottla_model::{LeaderEpoch, ProducerId, Uuid};
+use ottla_protocol::internal::group::{
+    LegacyOffsetCommitKey, LegacyOffsetCommitValue, OffsetCommitKey, OffsetCommitValue,
+};
 use ottla_protocol::internal::{ConsumerOffsetsRecord, CoordinatorRecordError};
 
 use super::GroupMachine;
+use crate::group::Group;
+use crate::group::classic::ClassicGroup;
 use crate::records;
 
 /// What became of a replayed record.
@@ -45,7 +50,7 @@ impl GroupMachine {
 
     /// Takes the marker of a transaction into the state.
     pub fn replay_end_of_transaction(&mut self, producer_id: ProducerId, committed: bool) {
-        let _ = (producer_id, committed);
+        self.offsets.end_transaction(producer_id, committed);
     }
 
     pub(crate) fn replay_record(
@@ -53,7 +58,49 @@ impl GroupMachine {
         record: ConsumerOffsetsRecord,
         transaction: Option<ProducerId>,
     ) -> Replayed {
-        let _ = transaction;
-        if self.consumer_replay(record) { Replayed::Applied } else { Replayed::Ignored }
+        match record {
+            ConsumerOffsetsRecord::GroupMetadata(key, value) => self.classic_replay(key, value),
+            ConsumerOffsetsRecord::OffsetCommit(key, value) => self.offset_replay(key, value, transaction),
+            ConsumerOffsetsRecord::LegacyOffsetCommit(key, value) => {
+                let (key, value) = modern(key, value);
+                self.offset_replay(key, value, transaction);
+            }
+            other => {
+                return if self.consumer_replay(other) { Replayed::Applied } else { Replayed::Ignored };
+            }
+        }
+        Replayed::Applied
     }
+
+    /// An offset of a group that is not there makes it: one that only commits.
+    fn offset_replay(
+        &mut self,
+        key: OffsetCommitKey,
+        value: Option<OffsetCommitValue>,
+        transaction: Option<ProducerId>,
+    ) {
+        if let Some(value) = &value
+            && !self.groups.contains_key(&key.group)
+        {
+            let group = ClassicGroup::new(key.group.clone(), value.commit_timestamp);
+            self.groups.insert(key.group.clone(), Group::Classic(group));
+        }
+        self.offsets.replay(key, value, transaction);
+    }
+}
+
+/// A record of Kafka 0.8 as one of today.
+fn modern(
+    key: LegacyOffsetCommitKey,
+    value: Option<LegacyOffsetCommitValue>,
+) -> (OffsetCommitKey, Option<OffsetCommitValue>) {
+    let value = value.map(|value| OffsetCommitValue {
+        offset: value.offset,
+        leader_epoch: LeaderEpoch::UNKNOWN,
+        metadata: value.metadata,
+        commit_timestamp: value.commit_timestamp,
+        expire_timestamp: -1,
+        topic_id: Uuid::ZERO,
+    });
+    (OffsetCommitKey { group: key.group, topic: key.topic, partition: key.partition }, value)
 }
