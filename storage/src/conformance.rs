@@ -4,6 +4,8 @@
 #![allow(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a check that fails panics")]
 
 use bytes::Bytes;
+mod transactions;
+
 use std::collections::BTreeSet;
 
 use ottla_model::batch::{BatchBuilder, CheckedBatch, NewRecord, RecordBatch};
@@ -38,6 +40,16 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("a closed log takes no more", a_closed_log_takes_no_more),
     ("what does not fit is refused", what_does_not_fit_is_refused),
     ("random steps agree with a list of records", random_steps_agree_with_a_list_of_records),
+    (
+        "an open transaction holds back",
+        transactions::an_open_transaction_holds_back_readers_of_committed_records,
+    ),
+    ("aborted transactions are listed", transactions::aborted_transactions_are_listed_where_they_overlap),
+    ("a marker is judged", transactions::a_marker_is_judged_by_its_epochs),
+    ("a follower keeps places", transactions::a_follower_keeps_offsets_and_epochs_of_its_leader),
+    ("a raised log start hides", transactions::a_raised_log_start_hides_what_lies_below),
+    ("segments are listed", transactions::segments_are_listed_as_they_are),
+    ("random transactions agree with a list", transactions::random_transactions_agree_with_a_list),
 ];
 
 /// The bytes of a slice.
@@ -113,6 +125,20 @@ pub fn committed_offsets(log: &dyn Log, high_watermark: Offset, max_bytes: u64) 
         }
     }
     found
+}
+
+/// Numbers that a seed decides.
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % bound
+    }
 }
 
 fn request(from: Offset) -> ReadRequest {
@@ -347,11 +373,8 @@ fn what_does_not_fit_is_refused(make: Make<'_>) {
 
 /// Steps from a fixed seed, against a list with a time for each offset.
 fn random_steps_agree_with_a_list_of_records(make: Make<'_>) {
-    let mut state = 0x5eed_u64;
-    let mut below = |bound: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).unwrap() % bound
-    };
+    let mut dice = Dice::new(0x5eed);
+    let mut below = |bound: usize| dice.below(bound);
     let log = make(LogConfig { segment_bytes: 1500, index_interval_bytes: 200, ..LogConfig::default() });
     let mut times: Vec<i64> = Vec::new();
     let mut bases: Vec<usize> = Vec::new();

@@ -23,8 +23,8 @@ mod segments;
 pub use disk_log::{Cut, DiskLog, Hole, InnerDamage, Inspection, LogOpening, Recovery, RemovedFiles};
 pub use log::{
     AbortedTransaction, AppendInfo, Damage, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPosition,
-    LogPositions, ProducerInfo, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice, SegmentInfo,
-    SliceSource, TimestampedOffset,
+    LogPositions, MarkerRule, ProducerInfo, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice,
+    SegmentInfo, SliceSource, TimestampedOffset,
 };
 pub use log_dir::{
     DirectoryFailure, LoadReport, LoadedLog, LogDir, LogDirError, MetaProperties, OPEN_FILES_MAX,

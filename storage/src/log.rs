@@ -33,6 +33,18 @@ pub trait Log: Send + Sync + fmt::Debug {
         now_ms: i64,
     ) -> Result<AppendInfo, LogError>;
 
+    /// Appends a transaction's marker, as [`Log::append_as_leader`] does, which takes one by [`MarkerRule::NotBelow`].
+    ///
+    /// # Errors
+    /// [`LogError::ProducerEpochFenced`] and [`LogError::CoordinatorFenced`] beside those of the other.
+    fn append_marker(
+        &self,
+        marker: CheckedBatch,
+        rule: MarkerRule,
+        epoch: LeaderEpoch,
+        now_ms: i64,
+    ) -> Result<AppendInfo, LogError>;
+
     /// Appends batches as their leader placed them: offsets and epochs stay, a gap between two batches is the leader's
     /// compaction. Producers are noted and not judged, since the leader has done that. No batch is too large: a leader
     /// whose `segment.bytes` was larger took it.
@@ -270,6 +282,16 @@ pub struct AppendInfo {
     pub rolled_at: Option<Offset>,
     /// `flush.messages` is reached: the append counts as durable only after [`Log::flush_up_to`] its `log_end`.
     pub flush_due: bool,
+}
+
+/// How the epoch in a marker stands to the producer's that the log knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkerRule {
+    /// It is not lower: `transaction.version` 0 and 1.
+    NotBelow,
+    /// It is higher, for the end of the transaction raised it: `transaction.version` 2 (KIP-890). The same again is a
+    /// retry where no transaction is open.
+    Above,
 }
 
 /// What an append of a leader's batches did.

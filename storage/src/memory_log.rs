@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use crate::epoch_cache::EpochCache;
 use crate::log::{
     AbortedTransaction, AppendInfo, Damage, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPosition,
-    LogPositions, ProducerInfo, ReadEnd, ReadOutcome, ReadRequest, ReadSlice, SegmentInfo, SliceSource,
-    TimestampedOffset,
+    LogPositions, MarkerRule, ProducerInfo, ReadEnd, ReadOutcome, ReadRequest, ReadSlice, SegmentInfo,
+    SliceSource, TimestampedOffset,
 };
 use crate::producer_state::{MARKER_BYTES_MAX, Marker, ProducerStates, Undecided, Verdict};
 
@@ -76,13 +76,24 @@ impl State {
         }
     }
 
-    fn append(&mut self, mut batch: CheckedBatch, epoch: LeaderEpoch) -> Result<AppendInfo, LogError> {
+    fn append(
+        &mut self,
+        mut batch: CheckedBatch,
+        rule: MarkerRule,
+        epoch: LeaderEpoch,
+    ) -> Result<AppendInfo, LogError> {
         if self.is_closed {
             return Err(LogError::Closed);
         }
         let (size, limit) = (batch.size() as u64, u64::from(self.config.segment_bytes));
         if size > limit {
             return Err(LogError::BatchTooLarge { size, limit });
+        }
+        if batch.header().is_control()
+            && let Ok(records) = batch.records(MARKER_BYTES_MAX)
+            && let Some(marker) = Marker::of(&records)
+        {
+            self.producers.check_marker(batch.header(), marker, rule)?;
         }
         if let Verdict::Duplicate(mark) = self.producers.check(batch.header())? {
             let append_time_ms = Some(mark.timestamp_ms);
@@ -325,9 +336,19 @@ impl Log for MemoryLog {
         epoch: LeaderEpoch,
         now_ms: i64,
     ) -> Result<AppendInfo, LogError> {
+        self.append_marker(batch, MarkerRule::NotBelow, epoch, now_ms)
+    }
+
+    fn append_marker(
+        &self,
+        marker: CheckedBatch,
+        rule: MarkerRule,
+        epoch: LeaderEpoch,
+        now_ms: i64,
+    ) -> Result<AppendInfo, LogError> {
         let mut state = self.state.lock();
         state.last_append_ms = now_ms;
-        state.append(batch, epoch)
+        state.append(marker, rule, epoch)
     }
 
     fn append_as_follower(

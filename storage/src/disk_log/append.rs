@@ -4,13 +4,16 @@ use ottla_model::batch::{CheckedBatch, TimestampType};
 use ottla_model::{LeaderEpoch, Offset};
 
 use super::{DiskLog, Writer};
-use crate::log::{AppendInfo, FollowerAppend, Log, LogConfig, LogError, LogPosition, LogPositions};
+use crate::log::{
+    AppendInfo, FollowerAppend, Log, LogConfig, LogError, LogPosition, LogPositions, MarkerRule,
+};
 use crate::producer_state::{BatchMark, MARKER_BYTES_MAX, Marker, Verdict};
 
 impl DiskLog {
     pub(super) fn append(
         &self,
         mut batch: CheckedBatch,
+        rule: MarkerRule,
         epoch: LeaderEpoch,
         now_ms: i64,
     ) -> Result<AppendInfo, LogError> {
@@ -19,6 +22,9 @@ impl DiskLog {
         let mut writer = self.writer.lock();
         self.check_writable(&writer)?;
         check_size(&batch, &config)?;
+        if let Some(marker) = marker {
+            writer.producers.check_marker(batch.header(), marker, rule)?;
+        }
         if let Verdict::Duplicate(mark) = writer.producers.check(batch.header())? {
             return Ok(duplicate(&mark, &self.positions()));
         }

@@ -30,7 +30,7 @@ use crate::epoch_cache::EpochCache;
 use crate::io::Directory;
 use crate::log::{
     AbortedTransaction, AppendInfo, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPositions,
-    ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
+    MarkerRule, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
 };
 use crate::producer_state::{ProducerStates, Undecided};
 use crate::segment::Shared;
@@ -146,7 +146,17 @@ impl Log for DiskLog {
         epoch: LeaderEpoch,
         now_ms: i64,
     ) -> Result<AppendInfo, LogError> {
-        self.append(batch, epoch, now_ms)
+        self.append(batch, MarkerRule::NotBelow, epoch, now_ms)
+    }
+
+    fn append_marker(
+        &self,
+        marker: CheckedBatch,
+        rule: MarkerRule,
+        epoch: LeaderEpoch,
+        now_ms: i64,
+    ) -> Result<AppendInfo, LogError> {
+        self.append(marker, rule, epoch, now_ms)
     }
 
     fn append_as_follower(

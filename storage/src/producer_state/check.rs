@@ -1,11 +1,12 @@
-//! Whether a producer's batch may be appended: the rules of idempotence (KIP-98, KIP-360). A producer that the log does
-//! not know may begin with any sequence, since retention may have taken what it wrote before.
+//! Whether a producer's batch may be appended: the rules of idempotence (KIP-98, KIP-360), and of markers (KIP-98,
+//! KIP-890, KIP-1228). A producer that the log does not know may begin with any sequence, since retention may have taken
+//! what it wrote before.
 
 use ottla_model::ProducerEpoch;
 use ottla_model::batch::BatchHeader;
 
-use super::{BatchMark, Producer, ProducerStates};
-use crate::log::LogError;
+use super::{BatchMark, Marker, Producer, ProducerStates};
+use crate::log::{LogError, MarkerRule};
 
 /// What to do with a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,18 +18,43 @@ pub(crate) enum Verdict {
 }
 
 impl ProducerStates {
-    /// Judges a batch that a client sent.
+    /// Judges a batch of records. One without sequence numbers is a coordinator's, on a producer's behalf: it is no
+    /// duplicate of anything and has no order, but an epoch and a transaction.
     pub(crate) fn check(&self, header: &BatchHeader) -> Result<Verdict, LogError> {
         if !header.producer_id().is_some() || header.is_control() {
             return Ok(Verdict::New);
         }
-        match self.producers.get(&header.producer_id()) {
-            None => Ok(Verdict::New),
-            Some(producer) => match producer.find(header) {
-                Some(mark) => Ok(Verdict::Duplicate(mark)),
-                None => producer.check_order(header).map(|()| Verdict::New),
-            },
+        let Some(producer) = self.producers.get(&header.producer_id()) else { return Ok(Verdict::New) };
+        let is_numbered = header.base_sequence() >= 0;
+        if let Some(mark) = producer.find(header).filter(|_| is_numbered) {
+            return Ok(Verdict::Duplicate(mark));
         }
+        producer.check_epoch(header)?;
+        if is_numbered {
+            producer.check_order(header)?;
+        }
+        producer.check_transaction(header)?;
+        Ok(Verdict::New)
+    }
+
+    /// Judges a transaction's marker.
+    pub(crate) fn check_marker(
+        &self,
+        header: &BatchHeader,
+        marker: Marker,
+        rule: MarkerRule,
+    ) -> Result<(), LogError> {
+        let Some(producer) = self.producers.get(&header.producer_id()) else { return Ok(()) };
+        match rule {
+            MarkerRule::NotBelow => producer.check_epoch(header)?,
+            MarkerRule::Above => producer.check_bumped(header)?,
+        }
+        let (epoch, current) = (marker.coordinator_epoch, producer.coordinator_epoch);
+        if epoch < current {
+            let producer_id = header.producer_id();
+            return Err(LogError::CoordinatorFenced { producer_id, epoch, current });
+        }
+        Ok(())
     }
 }
 
@@ -44,11 +70,35 @@ impl Producer {
         self.batches.iter().find(is_same).copied()
     }
 
+    fn check_epoch(&self, header: &BatchHeader) -> Result<(), LogError> {
+        if header.producer_epoch() < self.epoch { Err(self.fenced(header)) } else { Ok(()) }
+    }
+
+    /// Of a marker that raised the epoch. The same epoch again is a retry of a marker that is here already, or the last
+    /// epoch there is.
+    fn check_bumped(&self, header: &BatchHeader) -> Result<(), LogError> {
+        let epoch = header.producer_epoch();
+        let is_retry = self.transaction_start.is_none() || epoch == ProducerEpoch::new(i16::MAX);
+        if epoch > self.epoch || epoch == self.epoch && is_retry {
+            return Ok(());
+        }
+        Err(self.fenced(header))
+    }
+
+    fn fenced(&self, header: &BatchHeader) -> LogError {
+        let (producer_id, producer_epoch) = (header.producer_id(), header.producer_epoch());
+        LogError::ProducerEpochFenced { producer_id, producer_epoch, current: self.epoch }
+    }
+
+    fn check_transaction(&self, header: &BatchHeader) -> Result<(), LogError> {
+        match self.transaction_start.filter(|_| !header.is_transactional()) {
+            Some(start) => Err(LogError::TransactionOpen { producer_id: header.producer_id(), start }),
+            None => Ok(()),
+        }
+    }
+
     fn check_order(&self, header: &BatchHeader) -> Result<(), LogError> {
         let (producer_id, producer_epoch) = (header.producer_id(), header.producer_epoch());
-        if producer_epoch < self.epoch {
-            return Err(LogError::ProducerEpochFenced { producer_id, producer_epoch, current: self.epoch });
-        }
         if self.epoch == ProducerEpoch::NONE {
             return Ok(());
         }
@@ -72,7 +122,7 @@ mod tests {
     use ottla_model::compression::Compression;
     use ottla_model::{LeaderEpoch, Offset, ProducerId};
 
-    use super::super::Marker;
+    use super::super::{EndedTransaction, Marker};
     use super::*;
 
     const PRODUCER: ProducerId = ProducerId::new(7);
@@ -114,10 +164,34 @@ mod tests {
         }
 
         fn mark(&mut self, epoch: i16) {
-            let marker = EndTxnMarker { committed: true, coordinator_epoch: 3 };
+            self.try_mark(epoch, 3, MarkerRule::NotBelow).unwrap();
+        }
+
+        fn try_mark(
+            &mut self,
+            epoch: i16,
+            coordinator_epoch: i32,
+            rule: MarkerRule,
+        ) -> Result<Option<EndedTransaction>, LogError> {
+            let marker = EndTxnMarker { committed: true, coordinator_epoch };
             let mut batch = marker.to_batch(PRODUCER, ProducerEpoch::new(epoch), 9).unwrap();
             batch.assign(self.0.end(), LeaderEpoch::new(0));
-            self.0.note(batch.header(), Marker::of(&batch.records(100).unwrap()));
+            let marker = Marker::of(&batch.records(100).unwrap());
+            self.0.check_marker(batch.header(), marker.unwrap(), rule)?;
+            Ok(self.0.note(batch.header(), marker))
+        }
+
+        /// A batch of one record within or outside of a transaction, numbered or not.
+        fn send_in(&mut self, transactional: bool, epoch: i16, sequence: i32) -> Result<Verdict, LogError> {
+            let builder = BatchBuilder::new(Compression::NONE);
+            let builder = builder.with_producer(PRODUCER, ProducerEpoch::new(epoch), sequence);
+            let mut builder = builder.with_transactional(transactional);
+            builder.append(&NewRecord { timestamp_ms: 5, ..NewRecord::default() }).unwrap();
+            let mut batch = builder.finish().unwrap();
+            batch.assign(self.0.end(), LeaderEpoch::new(0));
+            let verdict = self.0.check(batch.header())?;
+            self.0.note(batch.header(), None);
+            Ok(verdict)
         }
     }
 
@@ -188,5 +262,65 @@ mod tests {
         assert_eq!(log.0.expire(105, 100), 1);
         assert_eq!(log.0.end(), Offset::new(1));
         assert_eq!(log.send(0, 50, 1), Answer::New(1));
+    }
+    #[test]
+    fn a_marker_of_an_older_coordinator_or_producer_epoch_is_refused() {
+        let mut log = Log::default();
+        log.send_in(true, 5, 0).unwrap();
+        let ended = log.try_mark(5, 7, MarkerRule::NotBelow).unwrap().unwrap();
+        assert_eq!((ended.first_offset, ended.last_offset), (Offset::new(0), Offset::new(1)));
+        let refused = log.try_mark(5, 6, MarkerRule::NotBelow);
+        assert!(matches!(refused, Err(LogError::CoordinatorFenced { epoch: 6, current: 7, .. })));
+        let refused = log.try_mark(4, 8, MarkerRule::NotBelow);
+        assert!(matches!(refused, Err(LogError::ProducerEpochFenced { .. })));
+        assert_eq!(log.try_mark(5, 7, MarkerRule::NotBelow).unwrap(), None, "there was nothing left to end");
+        assert!(log.send_in(true, 4, 0).is_err());
+    }
+
+    #[test]
+    fn a_marker_that_raises_the_epoch_must_do_so_unless_it_is_a_retry_or_can_rise_no_further() {
+        let mut log = Log::default();
+        log.send_in(true, 5, 0).unwrap();
+        let refused = log.try_mark(5, 1, MarkerRule::Above);
+        assert!(matches!(refused, Err(LogError::ProducerEpochFenced { .. })));
+        assert!(log.try_mark(6, 1, MarkerRule::Above).unwrap().is_some());
+        assert_eq!(log.try_mark(6, 1, MarkerRule::Above).unwrap(), None, "a retry");
+        assert!(log.try_mark(5, 1, MarkerRule::Above).is_err());
+        log.send_in(true, i16::MAX, 0).unwrap();
+        assert!(log.try_mark(i16::MAX, 1, MarkerRule::Above).unwrap().is_some());
+    }
+
+    #[test]
+    fn while_a_transaction_is_open_all_batches_of_its_producer_belong_to_it() {
+        let mut log = Log::default();
+        log.send_in(false, 0, 0).unwrap();
+        log.send_in(true, 0, 1).unwrap();
+        let refused = log.send_in(false, 0, 2).unwrap_err();
+        assert!(matches!(refused, LogError::TransactionOpen { start, .. } if start == Offset::new(1)));
+        let refused = log.send_in(false, 1, 0).unwrap_err();
+        assert!(matches!(refused, LogError::TransactionOpen { .. }), "nor in a new epoch");
+        log.mark(0);
+        log.send_in(false, 0, 2).unwrap();
+        assert_eq!(log.0.first_open(), None);
+    }
+
+    #[test]
+    fn a_coordinators_batch_has_no_sequence_and_is_no_duplicate() {
+        let mut log = Log::default();
+        for _ in 0..3 {
+            assert_eq!(log.send_in(true, 2, -1).unwrap(), Verdict::New);
+        }
+        assert_eq!(log.0.first_open(), Some(Offset::new(0)));
+        assert!(matches!(log.send_in(true, 1, -1), Err(LogError::ProducerEpochFenced { .. })));
+    }
+
+    #[test]
+    fn a_producer_with_an_open_transaction_is_never_forgotten() {
+        let mut log = Log::default();
+        log.send_in(true, 0, 0).unwrap();
+        assert_eq!(log.0.expire(i64::MAX, 0), 0);
+        assert_eq!(log.0.first_open(), Some(Offset::ZERO));
+        log.mark(0);
+        assert_eq!(log.0.expire(i64::MAX, 0), 1);
     }
 }

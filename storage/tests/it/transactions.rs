@@ -1,15 +1,19 @@
 //! What readers of committed records see: in every directory that Apache Kafka wrote it is what Kafka's own consumer saw,
-//! and the lists of aborted transactions come back byte for byte.
+//! and it stays so over every kind of stop.
 
 use std::fs;
 use std::path::Path;
 
-use ottla_model::Offset;
+use ottla_model::batch::{BatchBuilder, CheckedBatch, EndTxnMarker, NewRecord};
+use ottla_model::compression::Compression;
+use ottla_model::{Offset, ProducerEpoch, ProducerId};
 use ottla_storage::conformance::committed_offsets;
-use ottla_storage::{LoadReport, Log, LogConfig, LogDir};
+use ottla_storage::io::sim::{Fault, SimDisk};
+use ottla_storage::{DiskLog, LoadReport, Log, LogConfig, LogDir, LogError, LogOpening, Recovery};
 use serde_json::{Value, json};
 
 use crate::archive::{AFTER_KAFKA_MS, KafkaSet, configs};
+use crate::support::{EPOCH, NOW_MS, TestLog};
 
 fn load(set: &KafkaSet) -> (LogDir, LoadReport) {
     let directory = LogDir::open(&set.data()).unwrap();
@@ -100,5 +104,138 @@ fn the_producers_of_open_transactions_are_known_with_where_they_began() {
             assert_eq!(log.producer(info.producer_id), Some(info));
         }
         assert_eq!(log.first_undecided(Offset::ZERO), starts.iter().min().copied());
+    }
+}
+
+/// One producer's side of the twin.
+#[derive(Default)]
+struct Twin {
+    epoch: i16,
+    sequence: i32,
+    open: Vec<usize>,
+}
+
+#[test]
+fn transactions_outlive_every_kind_of_stop() {
+    for seed in 0..6 {
+        let config = LogConfig { segment_bytes: 1500, index_interval_bytes: 150, ..LogConfig::default() };
+        let mut test = TestLog::new(config);
+        let mut dice = Dice(seed);
+        let mut shown: Vec<bool> = Vec::new();
+        let mut producers: [Twin; 4] = Default::default();
+        let mut stops = 0;
+        while stops < 12 {
+            let id = dice.below(4);
+            let producer = &mut producers[id];
+            match dice.below(12) {
+                0 => {
+                    let durable = dice.below(shown.len() + 1);
+                    let durable = test.log.flush_up_to(offset(durable), NOW_MS).unwrap().get();
+                    test = if dice.below(2) == 0 { test.stopped() } else { test.killed(durable).0 };
+                    stops += 1;
+                    check_twin(&test, &shown, &producers, seed);
+                }
+                1..4 => {
+                    let committed = dice.below(2) == 0;
+                    producer.epoch += 1;
+                    producer.sequence = 0;
+                    test.append(marker(id, producer.epoch, committed));
+                    shown.push(false);
+                    for offset in producer.open.drain(..) {
+                        shown[offset] = committed;
+                    }
+                }
+                _ => {
+                    let records = 1 + dice.below(3);
+                    test.append(in_transaction(id, producer.epoch, producer.sequence, records));
+                    producer.sequence += i32::try_from(records).unwrap();
+                    producer.open.extend(shown.len()..shown.len() + records);
+                    shown.resize(shown.len() + records, false);
+                }
+            }
+        }
+    }
+}
+
+fn check_twin(test: &TestLog, shown: &[bool], producers: &[Twin], seed: usize) {
+    let end = offset(shown.len());
+    assert_eq!(test.log.positions().log_end.offset, end, "seed {seed}");
+    let first_open = producers.iter().filter_map(|producer| producer.open.first()).min().copied();
+    assert_eq!(test.log.first_undecided(end), first_open.map(offset), "seed {seed}");
+    let stable = first_open.unwrap_or(shown.len());
+    let committed: Vec<_> = (0..stable).filter(|at| shown[*at]).map(|at| offset(at).get()).collect();
+    assert_eq!(committed_offsets(&test.log, end, 700), committed, "seed {seed}");
+    for (id, producer) in producers.iter().enumerate() {
+        let known = test.log.producer(ProducerId::new(i64::try_from(id).unwrap()));
+        let start = known.and_then(|known| known.transaction_start);
+        assert_eq!(start, producer.open.first().map(|first| offset(*first)), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_marker_that_cannot_be_listed_or_written_ends_nothing_and_can_be_sent_again() {
+    for failing in 0..2 {
+        let disk = SimDisk::new();
+        let (log, _) = open_on(&disk);
+        log.append_as_leader(in_transaction(1, 0, 0, 2), EPOCH, NOW_MS).unwrap();
+        // The list's file is made and written, then the log.
+        disk.plan(disk.calls() + 1 + failing, Fault::Error(28));
+        let refused = log.append_as_leader(marker(1, 0, false), EPOCH, NOW_MS).unwrap_err();
+        assert!(matches!(refused, LogError::Io { .. }), "{refused}");
+        assert_eq!(log.first_undecided(offset(2)), Some(offset(0)));
+        assert_eq!(log.aborted_transactions(offset(0), offset(9)).unwrap(), []);
+        log.append_as_leader(in_transaction(2, 0, 0, 1), EPOCH, NOW_MS).unwrap();
+        log.append_as_leader(marker(1, 0, false), EPOCH, NOW_MS).unwrap();
+        let listed = log.aborted_transactions(offset(0), offset(9)).unwrap();
+        let entry = listed.first().unwrap();
+        assert_eq!((listed.len(), entry.last_offset, entry.last_stable), (1, offset(3), offset(2)));
+        log.append_as_leader(marker(2, 0, true), EPOCH, NOW_MS).unwrap();
+        log.close(NOW_MS).unwrap();
+        drop(log);
+        let (log, recovery) = open_on(&disk);
+        assert_eq!(recovery.cut, None);
+        assert_eq!(log.aborted_transactions(offset(0), offset(9)).unwrap(), listed);
+    }
+}
+
+fn open_on(disk: &SimDisk) -> (DiskLog, Recovery) {
+    DiskLog::open(LogOpening {
+        directory: disk.root().folder("t-0"),
+        config: LogConfig::default(),
+        is_clean: false,
+        log_start: Offset::ZERO,
+        recovery_point: Offset::ZERO,
+        now_ms: NOW_MS,
+    })
+    .unwrap()
+}
+
+fn offset(number: usize) -> Offset {
+    Offset::new(i64::try_from(number).unwrap())
+}
+
+fn in_transaction(producer: usize, epoch: i16, sequence: i32, records: usize) -> CheckedBatch {
+    let producer = ProducerId::new(i64::try_from(producer).unwrap());
+    let builder =
+        BatchBuilder::new(Compression::NONE).with_producer(producer, ProducerEpoch::new(epoch), sequence);
+    let mut builder = builder.with_transactional(true);
+    for _ in 0..records {
+        builder.append(&NewRecord { timestamp_ms: NOW_MS, ..NewRecord::default() }).unwrap();
+    }
+    builder.finish().unwrap()
+}
+
+fn marker(producer: usize, epoch: i16, committed: bool) -> CheckedBatch {
+    let marker = EndTxnMarker { committed, coordinator_epoch: 0 };
+    let producer = ProducerId::new(i64::try_from(producer).unwrap());
+    marker.to_batch(producer, ProducerEpoch::new(epoch), NOW_MS).unwrap()
+}
+
+struct Dice(usize);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
     }
 }

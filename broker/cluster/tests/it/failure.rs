@@ -17,7 +17,7 @@ use ottla_storage::io::posix::PosixDirectory;
 use ottla_storage::io::{Create, Directory, DirectoryEntry, LogFile};
 use ottla_storage::{
     AbortedTransaction, AppendInfo, DiskLog, EpochEnd, FollowerAppend, Log, LogConfig, LogDir, LogError,
-    LogPositions, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
+    LogPositions, MarkerRule, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
 };
 
 use crate::node::{Node, block_on, config, snapshots};
@@ -56,6 +56,17 @@ impl Log for Failing {
     ) -> Result<AppendInfo, LogError> {
         self.check(APPENDS_FAIL)?;
         self.inner.append_as_leader(batch, epoch, now_ms)
+    }
+
+    fn append_marker(
+        &self,
+        marker: CheckedBatch,
+        rule: MarkerRule,
+        epoch: LeaderEpoch,
+        now_ms: i64,
+    ) -> Result<AppendInfo, LogError> {
+        self.check(APPENDS_FAIL)?;
+        self.inner.append_marker(marker, rule, epoch, now_ms)
     }
 
     fn append_as_follower(
