@@ -96,6 +96,8 @@ pub struct Cleaning {
     map: OffsetMap,
     passing: PassingTransactions,
     phase: Phase,
+    /// The segments that are still to be read or exchanged: as long as they are in the log, they are what they were.
+    watched: Vec<Arc<Segment>>,
     report: CleanReport,
 }
 
@@ -177,6 +179,7 @@ impl Cleaner {
             end: plan.end,
             map: OffsetMap::new(dedupe_buffer_bytes, load_factor, seed),
             passing,
+            watched: segments.iter().map(|source| Arc::clone(&source.segment)).collect(),
             phase: Phase::Mapping { segments },
             report: CleanReport { cleaned_up_to: plan.first_dirty, ..CleanReport::default() },
         })
@@ -191,6 +194,16 @@ impl Cleaning {
     /// The round is then over, and to be dropped.
     pub fn step(&mut self) -> Result<Step, CleanError> {
         self.log.check_cleanable()?;
+        self.work().map_err(|error| {
+            // A file that is gone, or shorter than it was, is no fault then.
+            let is_changed = !self.watched.is_empty() && !self.log.holds(&self.watched);
+            let is_of_files =
+                matches!(&error, CleanError::Log(LogError::Io { .. } | LogError::Damaged { .. }));
+            if is_changed && is_of_files { CleanError::Changed } else { error }
+        })
+    }
+
+    fn work(&mut self) -> Result<Step, CleanError> {
         let (phase, result) = match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Mapping { segments } => self.map_piece(segments)?,
             Phase::Grouping { segments, groupable } => {
@@ -244,6 +257,7 @@ impl Cleaning {
         let Some(latest) = self.map.latest() else { return Ok(Phase::Done) };
         self.report.cleaned_up_to = latest.next().max(self.first_dirty);
         let segments = sources(&self.log, Offset::ZERO, self.report.cleaned_up_to);
+        self.watched = segments.iter().map(|source| Arc::clone(&source.segment)).collect();
         let mut groupable = VecDeque::with_capacity(segments.len());
         for Source { segment, .. } in &segments {
             let (offset_index_bytes, time_index_bytes) = segment.index_bytes()?;
@@ -318,6 +332,7 @@ impl Cleaning {
         let removed = self.log.replace_segments(&old, &new)?;
         let bytes = output.take_written();
         output.hand_over();
+        self.watched.retain(|segment| last.base() < segment.base());
         self.report.removed.push(removed);
         self.report.segments_before += old.len();
         self.report.segments_after += new.len();

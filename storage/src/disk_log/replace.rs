@@ -80,6 +80,11 @@ impl DiskLog {
         self.segments.load_full()
     }
 
+    /// Whether all these segments follow each other in the log, and others follow them.
+    pub(crate) fn holds(&self, segments: &[Arc<Segment>]) -> bool {
+        is_listed(&self.segments.load(), segments)
+    }
+
     /// Of each producer, the batch that its state hangs on.
     pub(crate) fn last_batches(&self) -> HashMap<ProducerId, LastBatch> {
         self.writer.lock().producers.last_batches()

@@ -1,4 +1,7 @@
 //! Compaction, seen from outside: beside what Apache Kafka made of the same files, by its rules one by one, beside a
 //! twin that knows each key's newest value, and across crashes.
 
+mod crash;
 mod kafka;
+mod rules;
+mod support;
