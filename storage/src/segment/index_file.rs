@@ -213,15 +213,19 @@ impl<E: Entry> IndexFile<E> {
     }
 
     fn read_sealed(&self, directory: &dyn Directory) -> io::Result<Arc<SealedIndex<E>>> {
+        let none = || Ok(Arc::new(SealedIndex::from_bytes(Vec::new())));
         if self.is_detached.load(Ordering::Acquire) {
-            return Ok(Arc::new(SealedIndex::from_bytes(Vec::new())));
+            return none();
         }
-        match directory.open(&self.name, Create::No) {
+        let opened = directory.open(&self.name, Create::No);
+        // The segment may have left the log meanwhile, and the name be that of its successor.
+        if self.is_detached.load(Ordering::Acquire) {
+            return none();
+        }
+        match opened {
             Ok(file) => disk::seal(&*file).map(Arc::new),
             // A segment is readable without its index, from its first byte on.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Arc::new(SealedIndex::from_bytes(Vec::new())))
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => none(),
             Err(error) => Err(error),
         }
     }

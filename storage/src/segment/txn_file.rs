@@ -125,9 +125,11 @@ impl TxnFile {
     }
 
     fn open(&self, directory: &dyn Directory, create: Create) -> io::Result<Arc<dyn LogFile>> {
-        match self.pinned.get() {
-            Some(file) => Ok(Arc::clone(file)),
-            None => self.file.get_or(|| directory.open(&self.name, create)),
+        if let Some(file) = self.pinned.get() {
+            return Ok(Arc::clone(file));
         }
+        let file = self.file.get_or(|| directory.open(&self.name, create));
+        // The segment may have left the log meanwhile, and the name be that of its successor.
+        self.pinned.get().map_or(file, |pinned| Ok(Arc::clone(pinned)))
     }
 }

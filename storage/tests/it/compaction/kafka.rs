@@ -137,8 +137,7 @@ fn a_log_compacted_by_us_is_the_log_compacted_by_kafka() {
                 assert_eq!(report.cleaned_up_to.get(), reached, "{partition}");
             }
             let ours = live(folder.path());
-            let is_of_segment =
-                |name: &&String| name.contains("log") || name.contains("index") && !name.contains("txnindex");
+            let is_of_segment = |name: &&String| name.contains("log") || name.contains("index");
             let names = |files: &BTreeMap<String, Vec<u8>>| -> Vec<String> {
                 files.keys().filter(is_of_segment).cloned().collect()
             };
