@@ -12,6 +12,7 @@ mod load;
 mod read;
 mod remove;
 mod replace;
+mod retire;
 mod roll;
 mod snapshots;
 mod transactions;
@@ -19,7 +20,7 @@ mod truncate;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use ottla_model::batch::CheckedBatch;
@@ -67,6 +68,8 @@ pub struct DiskLog {
     is_abandoned: AtomicBool,
     /// A compaction is under way, of which there is one at a time.
     is_being_cleaned: Arc<AtomicBool>,
+    /// How often the log lost its end.
+    truncations: AtomicU64,
 }
 
 /// What appends change.
@@ -129,8 +132,10 @@ impl DiskLog {
         }
     }
 
-    /// A file that is missing because its folder went must not look like a fault of the disk.
+    /// A file that is missing because its folder went must not look like a fault of the disk; and what is read in a
+    /// directory that has failed may be what never reached the disk.
     fn check_not_abandoned(&self) -> Result<(), LogError> {
+        self.shared.health.check()?;
         if self.is_abandoned.load(Ordering::Acquire) { Err(LogError::Closed) } else { Ok(()) }
     }
 

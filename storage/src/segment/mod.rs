@@ -3,6 +3,7 @@
 
 pub(crate) mod append;
 pub(crate) mod batches;
+pub(crate) mod copy;
 mod index_file;
 pub(crate) mod name;
 pub(crate) mod read;

@@ -12,5 +12,6 @@ mod directory;
 mod kafka_logs;
 mod kafka_sets;
 mod recovery;
+mod retention;
 mod support;
 mod transactions;
