@@ -11,6 +11,7 @@ mod damage;
 mod directory;
 mod kafka_logs;
 mod kafka_sets;
+mod manager;
 mod recovery;
 mod retention;
 mod support;
