@@ -10,7 +10,6 @@ use super::DiskLog;
 use crate::io::Directory;
 use crate::log::{Log, LogConfig, LogError};
 use crate::retention::{self, RetentionLimits, RetentionPlan, RetentionView};
-use crate::segment::Segment;
 
 impl DiskLog {
     /// Decides which of the oldest segments may go and raises the log start above them; `high_watermark` bounds it. They
@@ -41,11 +40,6 @@ impl DiskLog {
 
     pub(crate) fn folder(&self) -> &Arc<dyn Directory> {
         &self.directory
-    }
-
-    /// The segments, of one moment; the last one is the active one.
-    pub(crate) fn listed(&self) -> Vec<Arc<Segment>> {
-        self.segments.load().iter().cloned().collect()
     }
 
     /// How often the log has lost its end: what was known of its segments holds as long as that stays.

@@ -115,7 +115,7 @@ impl LogMove {
         if self.log.truncations() != self.truncations {
             self.start_over()?;
         }
-        let segments = self.log.listed();
+        let segments: Vec<_> = self.log.listed().iter().cloned().collect();
         self.drop_replaced(&segments)?;
         let mut room = bytes_max;
         for (number, segment) in segments.iter().enumerate() {
