@@ -5,4 +5,5 @@ mod classic_join;
 mod classic_round;
 mod consumer;
 mod host;
+mod offsets;
 mod partitions;
