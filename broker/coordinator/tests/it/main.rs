@@ -5,5 +5,7 @@ mod classic_join;
 mod classic_round;
 mod consumer;
 mod host;
+mod kafka_log;
 mod offsets;
 mod partitions;
+mod random;
