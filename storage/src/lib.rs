@@ -24,9 +24,9 @@ mod segments;
 
 pub use disk_log::{Cut, DiskLog, Hole, InnerDamage, Inspection, LogOpening, Recovery, RemovedFiles};
 pub use log::{
-    AbortedTransaction, AppendInfo, Damage, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPosition,
-    LogPositions, MarkerRule, ProducerInfo, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice,
-    SegmentInfo, SliceSource, TimestampedOffset,
+    AbortedTransaction, AppendInfo, CommittedRead, Damage, EpochEnd, FollowerAppend, Log, LogConfig,
+    LogError, LogPosition, LogPositions, MarkerRule, ProducerInfo, ReadEnd, ReadMode, ReadOutcome,
+    ReadRequest, ReadSlice, SegmentInfo, SliceSource, TimestampedOffset,
 };
 pub use log_dir::{
     Deleted, DirectoryFailure, LoadReport, LoadedLog, LogDir, LogDirError, MetaProperties, OPEN_FILES_MAX,

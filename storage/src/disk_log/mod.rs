@@ -30,8 +30,8 @@ use parking_lot::Mutex;
 use crate::epoch_cache::EpochCache;
 use crate::io::Directory;
 use crate::log::{
-    AbortedTransaction, AppendInfo, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPositions,
-    MarkerRule, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
+    AbortedTransaction, AppendInfo, CommittedRead, EpochEnd, FollowerAppend, Log, LogConfig, LogError,
+    LogPositions, MarkerRule, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
 };
 use crate::producer_state::{ProducerStates, Undecided};
 use crate::segment::Shared;
@@ -183,6 +183,10 @@ impl Log for DiskLog {
     fn aborted_transactions(&self, from: Offset, end: Offset) -> Result<Vec<AbortedTransaction>, LogError> {
         self.check_not_abandoned()?;
         self.find_aborted(from, end)
+    }
+
+    fn read_committed(&self, request: &ReadRequest) -> Result<CommittedRead, LogError> {
+        self.read_slice_committed(request)
     }
 
     fn end_of_read(&self, from: Offset, bytes: u64) -> Result<Offset, LogError> {
