@@ -1,14 +1,12 @@
 //! What retention does to a log before its segments go: it is decided, an active segment that goes too is replaced, the
 //! log start rises. And the other end of a log's life in a folder: what a move to another directory needs to know.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ottla_model::Offset;
 
 use super::DiskLog;
-use crate::io::Directory;
-use crate::log::{Log, LogConfig, LogError};
+use crate::log::{Log, LogError};
 use crate::retention::{self, RetentionLimits, RetentionPlan, RetentionView};
 
 impl DiskLog {
@@ -31,15 +29,6 @@ impl DiskLog {
             self.raise_log_start(end)?;
         }
         Ok(plan)
-    }
-
-    /// The log's settings.
-    pub(crate) fn settings(&self) -> Arc<LogConfig> {
-        self.config()
-    }
-
-    pub(crate) fn folder(&self) -> &Arc<dyn Directory> {
-        &self.directory
     }
 
     /// How often the log has lost its end: what was known of its segments holds as long as that stays.

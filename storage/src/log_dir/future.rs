@@ -38,7 +38,7 @@ impl LogDir {
     pub fn drop_future(&self, partition: &TopicPartition) -> Result<bool, LogDirError> {
         let dropped: Vec<_> = self.futures.lock().extract_if(.., |(of, _)| of == partition).collect();
         for (partition, folder) in &dropped {
-            if let Err(source) = self.directory.remove_folder(folder) {
+            if let Err(source) = disk::remove_folder_if_there(&*self.directory, folder) {
                 self.futures.lock().push((partition.clone(), folder.clone()));
                 return Err(self.error("remove", folder, source).into());
             }
@@ -83,6 +83,9 @@ impl LogDir {
         self.arriving.lock().insert(partition.clone(), entries);
         let arrived = self.arrive(partition, folder, source, config, now_ms, entries);
         if let Ok(log) = &arrived {
+            // It may have been raised meanwhile, and a log that is not written is not asked to raise it.
+            let raised = log.raise_log_start(origin.positions().log_start);
+            debug_assert!(raised.is_ok(), "both logs end at the same offset");
             self.logs.lock().insert(partition.clone(), Arc::clone(log));
             self.futures.lock().retain(|(_, known)| known != folder);
         }

@@ -70,7 +70,7 @@ impl LogDir {
         let Some(end) = end else { return Ok(0) };
         let files = log.remove_segments(end)?;
         let bytes = files.bytes();
-        let delay_ms = log.settings().file_delete_delay_ms;
+        let delay_ms = log.config().file_delete_delay_ms;
         self.retire(files, now_ms.saturating_add(delay_ms));
         Ok(bytes)
     }

@@ -4,6 +4,7 @@
 
 use super::{LogDir, LogDirError};
 use crate::disk_log::RemovedFiles;
+use crate::io as disk;
 
 /// Something to delete, and when.
 #[derive(Debug)]
@@ -53,7 +54,8 @@ impl LogDir {
         let mut first = Ok(());
         for Retired { due_ms, what } in due {
             let result = match what {
-                RetiredFiles::Folder(folder) => match self.directory.remove_folder(&folder) {
+                RetiredFiles::Folder(folder) => match disk::remove_folder_if_there(&*self.directory, &folder)
+                {
                     Ok(()) => {
                         deleted.folders += 1;
                         Ok(())

@@ -117,6 +117,16 @@ impl LogMove {
         }
         let segments: Vec<_> = self.log.listed().iter().cloned().collect();
         self.drop_replaced(&segments)?;
+        let copied = self.copy_segments(&segments, bytes_max);
+        match copied {
+            // A truncation cut a file while it was read.
+            Err(_) if self.log.truncations() != self.truncations => {}
+            copied => copied?,
+        }
+        Ok(self.progress(&segments))
+    }
+
+    fn copy_segments(&mut self, segments: &[Arc<Segment>], bytes_max: u64) -> Result<(), LogDirError> {
         let mut room = bytes_max;
         for (number, segment) in segments.iter().enumerate() {
             let is_active = number + 1 == segments.len();
@@ -133,7 +143,7 @@ impl LogMove {
                 break;
             }
         }
-        Ok(self.progress(&segments))
+        Ok(())
     }
 
     /// Ends the move: from now on the log that is returned is the partition's, and the old one takes neither reads nor
@@ -149,7 +159,7 @@ impl LogMove {
             self.log.reopen();
             return Err(error);
         }
-        let config = (*self.log.settings()).clone();
+        let config = (*self.log.config()).clone();
         let arrived = self.target.complete_future(&self.partition, &self.name, &self.source, config, now_ms);
         let log = match arrived {
             Ok(log) => log,
@@ -184,7 +194,7 @@ impl LogMove {
         for copy in self.copies.iter_mut().filter(|copy| !copy.is_whole) {
             copy.complete(&*self.folder)?;
         }
-        let from = self.log.folder();
+        let from = self.log.directory();
         let files = from.list().map_err(|error| self.error("list", error))?;
         let is_snapshot = |file: &str| {
             name::parse(file).is_some_and(|name| name.kind == FileKind::Snapshot && name.stage == Stage::Live)
@@ -247,6 +257,7 @@ impl Copy {
     /// Makes it durable with its indexes.
     fn complete(&mut self, folder: &dyn Directory) -> Result<(), LogError> {
         self.of.copy_indexes(folder)?;
+        self.of.copy_age(&*self.file)?;
         let synced = self.file.sync();
         synced.map_err(|error| self.of.error("copy", FileKind::Log, error))?;
         self.is_whole = true;

@@ -30,6 +30,12 @@ impl Segment {
         Ok(())
     }
 
+    /// Makes another file as old as this one: retention goes by that where no record has a timestamp.
+    pub(crate) fn copy_age(&self, to: &dyn LogFile) -> Result<(), LogError> {
+        let copied = self.log_file().and_then(|file| to.set_modified_ms(file.modified_ms()?));
+        copied.map_err(|error| self.error("copy", FileKind::Log, error))
+    }
+
     /// Copies the indexes that are on the disk, durably but for their names.
     pub(crate) fn copy_indexes(&self, to: &dyn Directory) -> Result<(), LogError> {
         for kind in name::SEGMENT_KINDS.into_iter().filter(|kind| *kind != FileKind::Log) {

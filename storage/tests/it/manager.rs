@@ -6,7 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ottla_model::{NodeId, Offset, PartitionIndex, TopicName, Uuid};
+use ottla_model::batch::{BatchBuilder, CheckedBatch, EndTxnMarker, NewRecord};
+use ottla_model::compression::Compression;
+use ottla_model::{NodeId, Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicName, Uuid};
+use ottla_storage::compaction::{Cleaner, CleanerLimits, Step};
 use ottla_storage::io::sim::{Fault, SimDisk};
 use ottla_storage::{
     DiskLog, Log, LogConfig, LogDir, LogDirError, LogDirs, LogDirsReport, LogError, LogMove, MetaProperties,
@@ -319,6 +322,61 @@ fn a_move_follows_a_log_that_retention_and_truncation_change() {
     assert_eq!(after, before);
     assert_eq!(moved.first_segment_base(), first);
     assert_eq!(moved.positions().log_start.get(), 100);
+}
+
+#[test]
+fn a_move_follows_a_compaction_and_takes_aborted_transactions_along() {
+    let home = Home::new(2);
+    let (dirs, _) = home.load();
+    let config = LogConfig { is_compacted: true, deletes: false, min_cleanable_dirty_ratio: 0.0, ..config() };
+    let log = dirs.by_id(id(0)).unwrap().create_log(&named(0), TOPIC_ID, config, NOW_MS).unwrap();
+    let append = |batch| log.append_as_leader(batch, EPOCH, NOW_MS).unwrap();
+    for round in 0..40_u8 {
+        append(keyed(&[b'k', round % 3], None));
+    }
+    for sequence in 0..3 {
+        append(keyed(b"aborted", Some(sequence)));
+    }
+    let marker = EndTxnMarker { committed: false, coordinator_epoch: 1 };
+    append(marker.to_batch(ProducerId::new(5), ProducerEpoch::new(1), NOW_MS).unwrap());
+    append(keyed(b"last", None));
+    log.flush_up_to(Offset::MAX, NOW_MS).unwrap();
+    let mut moving = copied(&dirs, 0, 1);
+    let bytes = log.size_bytes();
+    clean(&log);
+    assert!(log.size_bytes() < bytes, "the compaction has exchanged segments");
+    while moving.copy(300).unwrap().missing_bytes > 0 {}
+    append(keyed(b"later", None));
+    let bytes = |log: &DiskLog| -> Vec<_> {
+        batches(log, 0, ReadEnd::LogEnd, 1 << 20).iter().map(|batch| batch.bytes().to_vec()).collect()
+    };
+    let aborted = |log: &DiskLog| log.aborted_transactions(Offset::ZERO, Offset::MAX).unwrap();
+    let (before, aborted_before) = (bytes(&log), aborted(&log));
+    let moved = moving.finish(NOW_MS, NOW_MS).unwrap();
+    assert_eq!(bytes(&moved), before);
+    assert_eq!(aborted(&moved), aborted_before);
+    assert_eq!(moved.producers(), log.producers());
+    drop((dirs, log));
+    let (dirs, _) = home.load();
+    assert_eq!(aborted(&dirs.find(&named(0)).unwrap().1), aborted_before, "also by a scan");
+}
+
+fn keyed(key: &[u8], transaction: Option<i32>) -> CheckedBatch {
+    let mut builder = BatchBuilder::new(Compression::NONE).with_transactional(transaction.is_some());
+    if let Some(sequence) = transaction {
+        builder = builder.with_producer(ProducerId::new(5), ProducerEpoch::new(0), sequence);
+    }
+    let value = [b'v'; 100];
+    let record = NewRecord { timestamp_ms: NOW_MS, key: Some(key), value: Some(&value), headers: &[] };
+    builder.append(&record).unwrap();
+    builder.finish().unwrap()
+}
+
+fn clean(log: &Arc<DiskLog>) {
+    let plan = log.plan_cleaning(log.positions().log_end.offset, None, NOW_MS).unwrap();
+    let cleaner = Cleaner::new(CleanerLimits::default()).unwrap();
+    let mut cleaning = cleaner.begin(log, &plan, NOW_MS, 7).unwrap();
+    while let Step::More { .. } = cleaning.step().unwrap() {}
 }
 
 #[test]
