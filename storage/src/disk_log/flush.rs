@@ -87,7 +87,8 @@ impl DiskLog {
         Ok(())
     }
 
-    fn synced(&self, name: &str, result: io::Result<()>) -> Result<(), LogError> {
+    /// A sync that failed is the directory's last one.
+    pub(super) fn synced(&self, name: &str, result: io::Result<()>) -> Result<(), LogError> {
         let path = || self.directory.path().join(name);
         result.map_err(|source| self.shared.health.fail("sync", path(), source))
     }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI64};
 
 use arc_swap::ArcSwap;
 use ottla_index::{AbortedTransaction, Entry, OffsetEntry, TimeEntry};
@@ -464,6 +464,8 @@ impl Loader {
         }
         let segments_deleted = remove_newest_first(&*self.opening.directory, removed.iter())?;
         segment.cut_file(end.bytes)?;
+        // After a crash, what was cut would otherwise stand again behind what is appended next.
+        segment.sync_log().map_err(|source| segment.error("sync", FileKind::Log, source))?;
         let file = segment.log_path();
         tracing::warn!(
             file = %file.display(), position = end.bytes, %damage, bytes, segments_deleted,
@@ -517,7 +519,6 @@ impl Loader {
             last_flush_ms: AtomicI64::new(self.opening.now_ms),
             is_abandoned: AtomicBool::new(false),
             is_being_cleaned: Arc::default(),
-            truncations: AtomicU64::new(0),
         };
         log.release();
         Ok((log, self.recovery))

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use ottla_model::Offset;
 
@@ -138,7 +137,10 @@ impl DiskLog {
             files.rename(segment.base(), FileKind::Snapshot)?;
             self.writer.lock().snapshots.forget(segment.base());
         }
-        self.names_dirty.store(true, Ordering::Release);
+        if !gone.is_empty() {
+            // A log start that is its first segment's base is in no checkpoint: the names alone tell it.
+            self.synced("", self.directory.sync())?;
+        }
         Ok(files)
     }
 }

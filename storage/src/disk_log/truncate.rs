@@ -10,6 +10,7 @@ use super::{DiskLog, Writer};
 use crate::log::{Log, LogError, LogPosition, ReadMode};
 use crate::producer_state::ProducerStates;
 use crate::segment::append::Tail;
+use crate::segment::name::{FileKind, file_name};
 use crate::segment::read::ReadFault;
 use crate::segment::remove_newest_first;
 use crate::segments::Segments;
@@ -22,7 +23,7 @@ impl DiskLog {
         if offset >= self.positions().log_end.offset {
             return Ok(());
         }
-        if offset <= self.first_segment_base() {
+        if offset < self.first_segment_base() {
             return self.begin_anew(&mut writer, offset, now_ms);
         }
         let list = self.segments.load_full();
@@ -31,7 +32,6 @@ impl DiskLog {
         let active = Arc::clone(kept.active());
         let cut = active.find(offset, active.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
         let bytes = cut.map_or(active.bytes(), |found| found.position);
-        self.truncations.fetch_add(1, Ordering::AcqRel);
         // Readers see the shorter log first; what they already hold stays readable or ends early.
         self.lower_end(LogPosition { offset, segment_base: active.base(), position: bytes });
         self.segments.store(Arc::new(kept));
@@ -39,6 +39,8 @@ impl DiskLog {
         remove_newest_first(&*self.directory, list.iter().filter(|segment| segment.base() > offset))?;
         let state = active.resume(offset, bytes, self.config().segment_index_bytes)?;
         active.cut_file(bytes)?;
+        // After a crash, what was cut would otherwise stand again behind what is appended next.
+        self.synced(&file_name(active.base(), FileKind::Log), active.sync_log())?;
         writer.tail = Tail::resume(active, state, now_ms);
         self.epochs.lock().truncate_end(offset);
         self.rebuild_producers(&mut writer, offset, now_ms)
@@ -52,9 +54,10 @@ impl DiskLog {
     }
 
     fn begin_anew(&self, writer: &mut Writer, offset: Offset, now_ms: i64) -> Result<(), LogError> {
-        self.truncations.fetch_add(1, Ordering::AcqRel);
         remove_newest_first(&*self.directory, self.segments.load().iter())?;
         let tail = self.new_tail(offset, &self.config(), now_ms)?;
+        // Its name alone tells where the log starts.
+        self.synced("", self.directory.sync())?;
         self.segments.store(Arc::new(Segments::new(vec![Arc::clone(tail.segment())])));
         {
             let mut positions = self.positions.lock();
