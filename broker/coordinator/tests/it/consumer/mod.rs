@@ -1,4 +1,0 @@
-//! Groups of the newer protocol (KIP-848).
-
-mod heartbeat;
-mod world;
