@@ -9,6 +9,7 @@ use ottla_cluster::{ConfigResource, MetadataDelta, MetadataImage, PartitionImage
 use ottla_model::{Offset, PartitionIndex, TopicName, Uuid};
 use ottla_storage::{LoadReport, LoadedLog, Log, LogDirError, TopicPartition};
 
+use crate::background::DELETION_DELAY;
 use crate::context::Broker;
 use crate::log_dirs::HeldDir;
 use crate::partition::settings::PartitionSettings;
@@ -111,7 +112,7 @@ fn adopt(
     let partition = known.and_then(|topic| Some((topic, topic.partition(name.partition)?)));
     let Some((topic, partition)) = partition.filter(|(_, found)| found.replicas.contains(&broker.node_id))
     else {
-        return disown(directory, &name, never_written);
+        return disown(directory, &name, never_written, broker.clock.now_ms());
     };
     if topic_id.is_none()
         && let Err(error) = directory.dir.claim(&name, topic.id)
@@ -125,10 +126,10 @@ fn adopt(
 }
 
 /// Takes a log away that the metadata does not have here: for good if it never held a record, else as a stray.
-fn disown(directory: &HeldDir, name: &TopicPartition, never_written: bool) {
+fn disown(directory: &HeldDir, name: &TopicPartition, never_written: bool, now_ms: i64) {
     let taken = if never_written {
         tracing::info!(partition = %name, "the metadata does not know this log, which is empty: it is deleted");
-        directory.dir.remove_log(name)
+        directory.dir.remove_log(name, now_ms)
     } else {
         tracing::warn!(partition = %name, "the metadata does not know this log: it is set aside as stray");
         directory.dir.set_aside(name)
@@ -220,12 +221,14 @@ fn hold(
 /// The topic is gone: first nobody finds it any more, then its folders get another name. The files go later.
 fn remove_topic(broker: &Broker, id: &Uuid) {
     let Some(topic) = broker.partitions.remove_topic(id) else { return };
+    let delay_ms = i64::try_from(DELETION_DELAY.as_millis()).unwrap_or(i64::MAX);
+    let due_ms = broker.clock.now_ms().saturating_add(delay_ms);
     for partition in topic.partitions() {
         partition.set_removed();
         if let Some(held) = broker.log_dirs.find(partition.directory()) {
             held.count_out();
         }
-        if let Err(error) = partition.directory().remove_log(partition.name()) {
+        if let Err(error) = partition.directory().remove_log(partition.name(), due_ms) {
             tracing::error!(partition = %partition.name(), %error, "a deleted partition's folder was not renamed");
         }
     }

@@ -100,9 +100,15 @@ pub fn committed_offsets(log: &dyn Log, high_watermark: Offset, max_bytes: u64) 
     let (mut found, mut next) = (Vec::new(), start);
     while next < stable {
         let read = ReadRequest { max_bytes, end: ReadEnd::Before(stable), ..request(next) };
-        let ReadOutcome::Found(slice) = log.read(&read).unwrap() else { break };
+        let committed = log.read_committed(&read).unwrap();
+        let ReadOutcome::Found(slice) = committed.outcome else { break };
         let end = log.end_of_read(next, slice.length).unwrap().min(stable);
-        let mut aborted = log.aborted_transactions(next, end).unwrap();
+        let mut aborted = committed.aborted;
+        let asked = log.aborted_transactions(next, end).unwrap();
+        assert!(
+            asked.iter().all(|entry| aborted.contains(entry)),
+            "the list that comes with the bytes is no shorter"
+        );
         aborted.sort_unstable_by_key(|entry| entry.first_offset);
         let mut aborted = aborted.into_iter().peekable();
         let mut hidden = BTreeSet::new();

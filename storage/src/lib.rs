@@ -13,22 +13,25 @@ mod epoch_cache;
 pub mod io;
 mod log;
 mod log_dir;
+mod log_dirs;
 #[cfg(feature = "test-util")]
 mod memory_log;
 mod pool;
 mod producer_state;
+pub mod retention;
 mod segment;
 mod segments;
 
 pub use disk_log::{Cut, DiskLog, Hole, InnerDamage, Inspection, LogOpening, Recovery, RemovedFiles};
 pub use log::{
-    AbortedTransaction, AppendInfo, Damage, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPosition,
-    LogPositions, MarkerRule, ProducerInfo, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice,
-    SegmentInfo, SliceSource, TimestampedOffset,
+    AbortedTransaction, AppendInfo, CommittedRead, Damage, EpochEnd, FollowerAppend, Log, LogConfig,
+    LogError, LogPosition, LogPositions, MarkerRule, ProducerInfo, ReadEnd, ReadMode, ReadOutcome,
+    ReadRequest, ReadSlice, SegmentInfo, SliceSource, TimestampedOffset,
 };
 pub use log_dir::{
-    DirectoryFailure, LoadReport, LoadedLog, LogDir, LogDirError, MetaProperties, OPEN_FILES_MAX,
-    TopicPartition,
+    Deleted, DirectoryFailure, LoadReport, LoadedLog, LogDir, LogDirError, MetaProperties, OPEN_FILES_MAX,
+    RetainedLog, RetentionReport, TopicPartition,
 };
+pub use log_dirs::{LogDirs, LogDirsReport, LogMove, MoveProgress, UnusableDir};
 #[cfg(feature = "test-util")]
 pub use memory_log::MemoryLog;

@@ -90,6 +90,14 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// Of the disk.
     fn aborted_transactions(&self, from: Offset, end: Offset) -> Result<Vec<AbortedTransaction>, LogError>;
 
+    /// Reads as [`Log::read`] does, and with it the aborted transactions of which there may be records in what was found:
+    /// both of one moment, so that a compaction between them hides nothing that the list would need to say. The bound is
+    /// the last stable offset.
+    ///
+    /// # Errors
+    /// As [`Log::read`].
+    fn read_committed(&self, request: &ReadRequest) -> Result<CommittedRead, LogError>;
+
     /// An offset that no record in the next `bytes` bytes from `from` on reaches, found with the offset index: where
     /// [`Log::aborted_transactions`] may end for a read that gave so many. May wait for a disk.
     ///
@@ -385,6 +393,15 @@ pub enum ReadOutcome {
     Empty,
     /// The answer is not in memory: read again as [`ReadMode::MayBlock`], elsewhere.
     WouldBlock,
+}
+
+/// What a read for one who wants committed records found.
+#[derive(Debug, Clone)]
+pub struct CommittedRead {
+    /// The bytes, with records of aborted transactions among them.
+    pub outcome: ReadOutcome,
+    /// Those transactions, and perhaps some more, in order of their markers.
+    pub aborted: Vec<AbortedTransaction>,
 }
 
 /// A run of bytes of one segment: whole batches, the last one possibly cut.

@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 
 use crate::epoch_cache::EpochCache;
 use crate::log::{
-    AbortedTransaction, AppendInfo, Damage, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPosition,
-    LogPositions, MarkerRule, ProducerInfo, ReadEnd, ReadOutcome, ReadRequest, ReadSlice, SegmentInfo,
-    SliceSource, TimestampedOffset,
+    AbortedTransaction, AppendInfo, CommittedRead, Damage, EpochEnd, FollowerAppend, Log, LogConfig,
+    LogError, LogPosition, LogPositions, MarkerRule, ProducerInfo, ReadEnd, ReadOutcome, ReadRequest,
+    ReadSlice, SegmentInfo, SliceSource, TimestampedOffset,
 };
 use crate::producer_state::{MARKER_BYTES_MAX, Marker, ProducerStates, Undecided, Verdict};
 
@@ -371,6 +371,18 @@ impl Log for MemoryLog {
         let state = self.state.lock();
         let overlaps = |entry: &&AbortedTransaction| entry.last_offset >= from && entry.first_offset < end;
         Ok(state.aborted.iter().filter(overlaps).copied().collect())
+    }
+
+    fn read_committed(&self, request: &ReadRequest) -> Result<CommittedRead, LogError> {
+        let outcome = self.read(request)?;
+        let aborted = match &outcome {
+            ReadOutcome::Found(slice) => {
+                let end = self.end_of_read(request.from, slice.length)?;
+                self.aborted_transactions(request.from, end)?
+            }
+            _ => Vec::new(),
+        };
+        Ok(CommittedRead { outcome, aborted })
     }
 
     fn end_of_read(&self, from: Offset, bytes: u64) -> Result<Offset, LogError> {

@@ -40,6 +40,11 @@ impl Segments {
         self.list.get(floor..).unwrap_or_default()
     }
 
+    /// The segment after the one with this base.
+    pub(crate) fn after(&self, base: Offset) -> Option<&Arc<Segment>> {
+        self.list.get(self.list.partition_point(|segment| segment.base() <= base))
+    }
+
     /// The list with one more segment.
     pub(crate) fn with(&self, segment: Arc<Segment>) -> Self {
         let mut list = self.list.clone();

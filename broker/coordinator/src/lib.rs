@@ -36,6 +36,7 @@ pub use config::{
 };
 pub use effects::{Answer, Append, AppendFailure, Effects, Leaves, Record};
 pub use event::{Client, Event, Token, TopicFilter};
+pub use group::assignor;
 pub use group::offsets::CommittedOffset;
 pub use machine::{GroupMachine, GroupView, ReplayError, Replayed};
 pub use partition::coordinator_partition;

@@ -49,3 +49,37 @@ fn version_of(record: &ConsumerOffsetsRecord) -> i16 {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ottla_model::batch::RecordBatch;
+
+    #[test]
+    fn a_record_that_kafka_wrote_is_written_byte_for_byte_again() {
+        let logs: [&'static [u8]; 3] = [
+            include_bytes!("../tests/data/kafka/__consumer_offsets-0.log"),
+            include_bytes!("../tests/data/kafka/__consumer_offsets-1.log"),
+            include_bytes!("../tests/data/kafka/__consumer_offsets-2.log"),
+        ];
+        let mut compared = 0;
+        for log in logs {
+            let mut bytes = Bytes::from_static(log);
+            while let Some(batch) = RecordBatch::split_first(&mut bytes).expect("a batch") {
+                if batch.header().attributes().is_control() {
+                    continue;
+                }
+                let records = batch.records(1 << 20).expect("records");
+                for record in &records {
+                    let record = record.expect("a record");
+                    let key = Bytes::copy_from_slice(record.key.expect("a key"));
+                    let value = record.value.map(Bytes::copy_from_slice);
+                    let typed = decode(key.clone(), value.clone()).expect("a known record");
+                    assert_eq!(encode(&typed).expect("it fits"), Record { key, value }, "{typed:?}");
+                    compared += 1;
+                }
+            }
+        }
+        assert_eq!(compared, 54, "records compared");
+    }
+}

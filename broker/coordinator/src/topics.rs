@@ -26,6 +26,11 @@ pub trait Topics: fmt::Debug + Send + Sync {
     /// The topic of this id.
     fn by_id(&self, id: &Uuid) -> Option<Topic>;
 
+    /// Which state of the cluster's topics this is: the offset in the metadata log. 0 where states have no number.
+    fn version(&self) -> i64 {
+        0
+    }
+
     /// Calls with the name of every topic, in no order.
     fn for_each_name(&self, each: &mut dyn FnMut(&TopicName));
 

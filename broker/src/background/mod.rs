@@ -12,7 +12,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::context::Broker;
 
 /// How long the files of a deleted topic stay (`file.delete.delay.ms`, which cannot be changed yet).
-const DELETION_DELAY: Duration = Duration::from_secs(60);
+pub(crate) const DELETION_DELAY: Duration = Duration::from_secs(60);
 /// How often silent producers are looked for (Kafka's `producer.id.expiration.check.interval.ms`).
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(600);
 
@@ -57,6 +57,9 @@ impl Background {
             let now = Instant::now();
             if self.take_deletion(now) {
                 deletion::purge(&broker);
+                if deletion::is_pending(&broker) {
+                    self.schedule_deletion();
+                }
             }
             if expiry <= now {
                 expiry::expire_producers(&broker);

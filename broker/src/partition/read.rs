@@ -81,7 +81,6 @@ impl Partition {
         at_least_one_batch: bool,
         mode: ReadMode,
     ) -> Result<ReadResult, PartitionError> {
-        // Also in a directory that takes no more writes: what is committed can be read as long as the files can.
         self.check_leader(from.current_epoch)?;
         let positions = self.positions();
         if let Some(diverging) = self.divergence(from, &positions)? {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
 use arc_swap::ArcSwap;
 use ottla_index::{AbortedTransaction, Entry, OffsetEntry, TimeEntry};
@@ -519,6 +519,7 @@ impl Loader {
             last_flush_ms: AtomicI64::new(self.opening.now_ms),
             is_abandoned: AtomicBool::new(false),
             is_being_cleaned: Arc::default(),
+            truncations: AtomicU64::new(0),
         };
         log.release();
         Ok((log, self.recovery))

@@ -12,6 +12,7 @@ mod load;
 mod read;
 mod remove;
 mod replace;
+mod retire;
 mod roll;
 mod snapshots;
 mod transactions;
@@ -19,7 +20,7 @@ mod truncate;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use ottla_model::batch::CheckedBatch;
@@ -29,8 +30,8 @@ use parking_lot::Mutex;
 use crate::epoch_cache::EpochCache;
 use crate::io::Directory;
 use crate::log::{
-    AbortedTransaction, AppendInfo, EpochEnd, FollowerAppend, Log, LogConfig, LogError, LogPositions,
-    MarkerRule, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
+    AbortedTransaction, AppendInfo, CommittedRead, EpochEnd, FollowerAppend, Log, LogConfig, LogError,
+    LogPositions, MarkerRule, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
 };
 use crate::producer_state::{ProducerStates, Undecided};
 use crate::segment::Shared;
@@ -67,6 +68,8 @@ pub struct DiskLog {
     is_abandoned: AtomicBool,
     /// A compaction is under way, of which there is one at a time.
     is_being_cleaned: Arc<AtomicBool>,
+    /// How often the log lost its end.
+    truncations: AtomicU64,
 }
 
 /// What appends change.
@@ -129,8 +132,10 @@ impl DiskLog {
         }
     }
 
-    /// A file that is missing because its folder went must not look like a fault of the disk.
+    /// A file that is missing because its folder went must not look like a fault of the disk; and what is read in a
+    /// directory that has failed may be what never reached the disk.
     fn check_not_abandoned(&self) -> Result<(), LogError> {
+        self.shared.health.check()?;
         if self.is_abandoned.load(Ordering::Acquire) { Err(LogError::Closed) } else { Ok(()) }
     }
 
@@ -178,6 +183,10 @@ impl Log for DiskLog {
     fn aborted_transactions(&self, from: Offset, end: Offset) -> Result<Vec<AbortedTransaction>, LogError> {
         self.check_not_abandoned()?;
         self.find_aborted(from, end)
+    }
+
+    fn read_committed(&self, request: &ReadRequest) -> Result<CommittedRead, LogError> {
+        self.read_slice_committed(request)
     }
 
     fn end_of_read(&self, from: Offset, bytes: u64) -> Result<Offset, LogError> {

@@ -45,7 +45,8 @@ impl DiskLog {
         let list = self.segments.load_full();
         let mut found = Vec::new();
         for segment in list.from(from) {
-            if segment.collect_aborted(from, end, &mut found)? {
+            let collected = segment.collect_aborted(from, end, ReadMode::MayBlock, &mut found);
+            if collected.map_err(ReadFault::patient)? {
                 break;
             }
         }
@@ -60,7 +61,8 @@ impl DiskLog {
         let found = segment.find(from, segment.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
         // Nothing of this segment: the read went on in the next one.
         let Some(found) = found else { return Ok(log_end) };
-        let end = segment.end_at(found.position.saturating_add(bytes)).map_err(ReadFault::patient)?;
+        let stop = found.position.saturating_add(bytes);
+        let end = segment.end_at(stop, ReadMode::MayBlock).map_err(ReadFault::patient)?;
         Ok(end.unwrap_or(segment_end).min(segment_end))
     }
 }

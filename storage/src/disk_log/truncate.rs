@@ -32,6 +32,7 @@ impl DiskLog {
         let active = Arc::clone(kept.active());
         let cut = active.find(offset, active.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
         let bytes = cut.map_or(active.bytes(), |found| found.position);
+        self.truncations.fetch_add(1, Ordering::AcqRel);
         // Readers see the shorter log first; what they already hold stays readable or ends early.
         self.lower_end(LogPosition { offset, segment_base: active.base(), position: bytes });
         self.segments.store(Arc::new(kept));
@@ -54,6 +55,7 @@ impl DiskLog {
     }
 
     fn begin_anew(&self, writer: &mut Writer, offset: Offset, now_ms: i64) -> Result<(), LogError> {
+        self.truncations.fetch_add(1, Ordering::AcqRel);
         remove_newest_first(&*self.directory, self.segments.load().iter())?;
         let tail = self.new_tail(offset, &self.config(), now_ms)?;
         // Its name alone tells where the log starts.

@@ -180,6 +180,14 @@ pub(crate) fn remove_if_there(directory: &dyn Directory, name: &str) -> io::Resu
     }
 }
 
+/// Removes a folder that need not be there, with all that it holds.
+pub(crate) fn remove_folder_if_there(directory: &dyn Directory, name: &str) -> io::Result<()> {
+    match directory.remove_folder(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// A sealed index over a file: mapped where the system can.
 pub(crate) fn seal<E: Entry>(file: &dyn LogFile) -> io::Result<SealedIndex<E>> {
     match file.system_file() {

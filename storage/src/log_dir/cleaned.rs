@@ -44,7 +44,7 @@ impl LogDir {
     /// Notes durably up to where a log was compacted. Waits for the disk.
     ///
     /// # Errors
-    /// Of the disk. The directory then takes no more writes.
+    /// Of the disk. The directory is then offline.
     pub fn set_cleaner_offset(&self, partition: &TopicPartition, offset: Offset) -> Result<(), LogDirError> {
         self.change_cleaned(|offsets| offsets.insert(partition.clone(), offset) != Some(offset))
     }

@@ -1,25 +1,24 @@
 //! The health of a directory. After a failed fsync nobody knows what is on the disk, and another fsync may claim
-//! success: the directory takes no more writes, its first failure is kept and told, reads go on, and a restart recovers.
+//! success: the directory is offline from then on, as in Kafka. It takes no writes and answers no reads, its first failure
+//! is kept and told, and a restart recovers. What was read before stays readable.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use crate::log::LogError;
 
-/// Why a directory takes no more writes.
-#[derive(Debug)]
+/// Why a directory is offline.
+#[derive(Debug, thiserror::Error)]
+#[error("the log directory is offline since a failure: {cause}")]
 pub struct DirectoryFailure {
-    action: &'static str,
-    path: PathBuf,
-    source: io::Error,
+    #[source]
+    cause: LogError,
 }
 
-impl fmt::Display for DirectoryFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { action, path, source } = self;
-        write!(f, "no more writes after a failure to {action} {}: {source}", path.display())
+impl DirectoryFailure {
+    pub(crate) fn new(cause: LogError) -> Self {
+        Self { cause }
     }
 }
 
@@ -42,20 +41,28 @@ impl Health {
         self.failure.get()
     }
 
-    /// Ends writing, and returns the error to answer. The first failure stays the reason.
+    /// Takes the directory offline, and returns the error to answer. The first failure stays the reason.
     pub(crate) fn fail(&self, action: &'static str, path: PathBuf, source: io::Error) -> LogError {
-        let failure = self.failure.get_or_init(|| {
-            tracing::error!(action, path = %path.display(), error = %source, "a log directory takes no more writes");
-            Arc::new(DirectoryFailure { action, path, source })
-        });
-        LogError::DirectoryFailed(Arc::clone(failure))
+        self.fail_for(LogError::Io { action, path, source })
     }
 
-    /// As [`Health::fail`], for an error that names file and action already.
+    /// As [`Health::fail`], for an error that names file and action already; others pass.
     pub(crate) fn fail_with(&self, error: LogError) -> LogError {
         match error {
-            LogError::Io { action, path, source } => self.fail(action, path, source),
+            error @ LogError::Io { .. } => self.fail_for(error),
             other => other,
         }
+    }
+
+    /// As [`Health::fail`], for any reason.
+    pub(crate) fn fail_for(&self, cause: LogError) -> LogError {
+        if let LogError::DirectoryFailed(_) = cause {
+            return cause;
+        }
+        let failure = self.failure.get_or_init(|| {
+            tracing::error!(error = %cause, "a log directory goes offline");
+            Arc::new(DirectoryFailure::new(cause))
+        });
+        LogError::DirectoryFailed(Arc::clone(failure))
     }
 }

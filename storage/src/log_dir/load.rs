@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ottla_model::{Offset, Uuid};
 
 use super::name::FolderName;
-use super::{LogDir, LogDirError, TopicPartition, each_in_parallel, properties};
+use super::retired::RetiredFiles;
+use super::{Entries, LogDir, LogDirError, TopicPartition, each_in_parallel, properties};
 use crate::checkpoint;
 use crate::disk_log::{DiskLog, LogOpening, Recovery};
 use crate::log::{Log, LogConfig, LogError};
@@ -63,7 +65,11 @@ impl LogDir {
         properties::remove_clean_marker(&*self.directory)?;
         let checkpoints = self.read_checkpoints()?;
         self.cleaned.load(&*self.directory)?;
-        let partitions = self.survey()?;
+        let partitions = self.survey(now_ms)?;
+        let is_gone = |partition: &TopicPartition| partitions.binary_search(partition).is_err();
+        let has_stale_entries =
+            checkpoints.recovery_points.keys().chain(checkpoints.log_starts.keys()).any(is_gone);
+        self.has_stale_entries.store(has_stale_entries, Ordering::Release);
         let opened = each_in_parallel(&partitions, threads, |partition| {
             self.load_one(partition, &checkpoints, config(partition), now_ms)
         });
@@ -75,8 +81,13 @@ impl LogDir {
                     report.logs.push(loaded);
                 }
                 Err(error) => {
-                    let recovery_point = checkpoints.recovery_points.get(&partition).copied();
-                    self.unopened.lock().insert(partition.clone(), recovery_point.unwrap_or(Offset::ZERO));
+                    let of = |map: &HashMap<_, _>| map.get(&partition).copied();
+                    let entries = Entries {
+                        recovery_point: of(&checkpoints.recovery_points).unwrap_or(Offset::ZERO),
+                        log_start: of(&checkpoints.log_starts),
+                        high_watermark: of(&checkpoints.high_watermarks),
+                    };
+                    self.unopened.lock().insert(partition.clone(), entries);
                     report.failed.push((partition.to_string(), error));
                 }
             }
@@ -93,15 +104,16 @@ impl LogDir {
         })
     }
 
-    /// The folders that are live logs. Those of deleted topics are noted for [`LogDir::purge_removed`].
-    fn survey(&self) -> Result<Vec<TopicPartition>, LogDirError> {
+    /// The folders that are live logs. Those of deleted topics have had their time; copies on their way are noted.
+    fn survey(&self, now_ms: i64) -> Result<Vec<TopicPartition>, LogDirError> {
         let entries = self.directory.list().map_err(|source| self.error("list", "", source))?;
         let mut partitions = Vec::new();
         for entry in entries.into_iter().filter(|entry| entry.is_folder && entry.name != METADATA_FOLDER) {
             match FolderName::parse(&entry.name) {
                 FolderName::Log(partition) => partitions.push(partition),
-                FolderName::Deleted => self.removed.lock().push(entry.name),
-                FolderName::Stray | FolderName::Future | FolderName::Other => {
+                FolderName::Deleted => self.add_retired(RetiredFiles::Folder(entry.name), now_ms),
+                FolderName::Future(partition) => self.futures.lock().push((partition, entry.name)),
+                FolderName::Stray | FolderName::Other => {
                     tracing::info!(folder = entry.name, "a folder in a log directory is left alone");
                 }
             }

@@ -7,18 +7,21 @@
 
 mod cleaned;
 mod failure;
+mod future;
 mod load;
 mod lock;
 mod name;
 mod properties;
 mod remove;
+mod retain;
+mod retired;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ottla_model::{Offset, Uuid};
 use parking_lot::Mutex;
@@ -34,12 +37,15 @@ use load::METADATA_FOLDER;
 use lock::{DirectoryLock, LOCK_FILE};
 use name::FolderName;
 use properties::CleanMarker;
+use retired::Retired;
 
 pub use failure::DirectoryFailure;
 pub(crate) use failure::Health;
 pub use load::{LoadReport, LoadedLog};
 pub use name::TopicPartition;
 pub use properties::MetaProperties;
+pub use retain::{RetainedLog, RetentionReport};
+pub use retired::Deleted;
 
 /// Open files that a directory keeps, unless told otherwise: far below any usual limit of descriptors.
 pub const OPEN_FILES_MAX: usize = 4096;
@@ -54,11 +60,28 @@ pub struct LogDir {
     shared: Arc<Shared>,
     clean_marker: Option<CleanMarker>,
     logs: Mutex<BTreeMap<TopicPartition, Arc<DiskLog>>>,
-    /// Logs that could not be opened, with their recovery points, which stay as they are.
-    unopened: Mutex<BTreeMap<TopicPartition, Offset>>,
-    /// Folders that only wait for their files to be deleted.
-    removed: Mutex<Vec<String>>,
+    /// Logs that could not be opened, whose entries in the checkpoints stay as they are.
+    unopened: Mutex<BTreeMap<TopicPartition, Entries>>,
+    /// What only waits to be deleted.
+    retired: Mutex<Vec<Retired>>,
+    /// Folders of copies of logs, on their way from another directory when the last run ended.
+    futures: Mutex<Vec<(TopicPartition, String)>>,
+    /// Logs that are about to appear here: their checkpoints must be there before them.
+    arriving: Mutex<BTreeMap<TopicPartition, Entries>>,
+    id: Mutex<Option<Uuid>>,
+    /// A checkpoint is gathered and written in one go, so that none replaces a newer one.
+    checkpointing: Mutex<()>,
+    /// The checkpoint files may have entries of logs that are gone.
+    has_stale_entries: AtomicBool,
     cleaned: Cleaned,
+}
+
+/// What the checkpoints say of a log.
+#[derive(Debug, Clone, Copy)]
+struct Entries {
+    recovery_point: Offset,
+    log_start: Option<Offset>,
+    high_watermark: Option<Offset>,
 }
 
 /// Why a log directory could not do as told.
@@ -85,6 +108,46 @@ pub enum LogDirError {
         /// The directory.
         path: PathBuf,
     },
+    /// Two directories have a log of that name, as after a move that ended with a directory's failure.
+    #[error(
+        "{partition} lies both in {} and in {}: one of the two has to be removed by hand, that of the directory which failed last",
+        first.display(), second.display()
+    )]
+    Twice {
+        /// The partition.
+        partition: TopicPartition,
+        /// One directory.
+        first: PathBuf,
+        /// The other one.
+        second: PathBuf,
+    },
+    /// Two directories have the same id, as after one was copied.
+    #[error("{} and {} have the same directory.id {id}", first.display(), second.display())]
+    SameId {
+        /// The id.
+        id: Uuid,
+        /// One directory.
+        first: PathBuf,
+        /// The other one.
+        second: PathBuf,
+    },
+    /// The log may lie in a directory that has failed.
+    #[error("{} is offline: {failure}", path.display())]
+    Offline {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        failure: Arc<DirectoryFailure>,
+    },
+    /// The log is on its way to another directory already.
+    #[error("{partition} is being moved")]
+    Moving {
+        /// The partition.
+        partition: TopicPartition,
+    },
+    /// There is no directory at all.
+    #[error("there is no log directory")]
+    NoDirectory,
     /// A file or a log could not be used.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -142,7 +205,12 @@ impl LogDir {
             shared: Shared::new(open_files_max),
             logs: Mutex::new(BTreeMap::new()),
             unopened: Mutex::new(BTreeMap::new()),
-            removed: Mutex::new(Vec::new()),
+            retired: Mutex::new(Vec::new()),
+            futures: Mutex::new(Vec::new()),
+            arriving: Mutex::new(BTreeMap::new()),
+            id: Mutex::new(None),
+            checkpointing: Mutex::new(()),
+            has_stale_entries: AtomicBool::new(false),
         })
     }
 
@@ -192,7 +260,15 @@ impl LogDir {
     /// # Errors
     /// Of the disk, or where the file is not one of version 1.
     pub fn properties(&self) -> Result<Option<MetaProperties>, LogDirError> {
-        Ok(properties::read_meta_properties(&*self.directory)?)
+        let properties = properties::read_meta_properties(&*self.directory)?;
+        *self.id.lock() = properties.as_ref().and_then(|properties| properties.directory_id);
+        Ok(properties)
+    }
+
+    /// The directory's own id, once `meta.properties` was read or written.
+    #[must_use]
+    pub fn id(&self) -> Option<Uuid> {
+        *self.id.lock()
     }
 
     /// Writes `meta.properties`, durably.
@@ -200,7 +276,9 @@ impl LogDir {
     /// # Errors
     /// Of the disk.
     pub fn write_properties(&self, properties: &MetaProperties) -> Result<(), LogDirError> {
-        Ok(properties::write_meta_properties(&*self.directory, properties)?)
+        properties::write_meta_properties(&*self.directory, properties)?;
+        *self.id.lock() = properties.directory_id;
+        Ok(())
     }
 
     /// Whether the stop before this start was an orderly one.
@@ -233,13 +311,18 @@ impl LogDir {
         if self.log(partition).is_some() {
             return Err(LogDirError::Exists { path: folder.path() });
         }
+        if self.has_stale_entries.swap(false, Ordering::AcqRel) {
+            // After a crash an earlier log's entries would be taken for the new one's.
+            self.checkpoint()?;
+        }
         folder.create().map_err(|source| self.error("create", &name, source))?;
         properties::write_partition_metadata(&*folder, topic_id)?;
+        let kept = self.unopened.lock().get(partition).copied();
         let opening = LogOpening {
             directory: folder,
             config,
             is_clean: false,
-            log_start: Offset::ZERO,
+            log_start: kept.and_then(|kept| kept.log_start).unwrap_or(Offset::ZERO),
             recovery_point: Offset::ZERO,
             now_ms,
         };
@@ -313,21 +396,23 @@ impl LogDir {
     /// Writes the recovery points and log starts of all logs to their checkpoint files. Waits for the disk.
     ///
     /// # Errors
-    /// Of the disk. The directory then takes no more writes.
+    /// Of the disk. The directory is then offline.
     pub fn checkpoint(&self) -> Result<(), LogDirError> {
-        let logs = self.logs();
-        let unopened = self.unopened.lock().clone();
-        let mut recovery_points: Vec<_> = unopened.into_iter().collect();
-        let mut log_starts = Vec::new();
-        for (partition, log) in logs {
-            let positions = log.positions();
-            if positions.log_start > log.first_segment_base() {
-                log_starts.push((partition.clone(), positions.log_start));
-            }
-            recovery_points.push((partition, positions.recovery_point));
-        }
+        let _in_turn = self.checkpointing.lock();
+        let mut recovery_points = self.kept(|entry| Some(entry.recovery_point));
+        let of_log = |(partition, log): (_, Arc<DiskLog>)| (partition, log.positions().recovery_point);
+        recovery_points.extend(self.logs().into_iter().map(of_log));
         self.write_checkpoint(checkpoint::RECOVERY_POINTS, &recovery_points)?;
-        self.write_checkpoint(checkpoint::LOG_STARTS, &log_starts)
+        self.write_log_starts()
+    }
+
+    /// Writes the log starts alone: after they were raised, and before anything relies on that. Waits for the disk.
+    ///
+    /// # Errors
+    /// As [`LogDir::checkpoint`].
+    pub fn checkpoint_log_starts(&self) -> Result<(), LogDirError> {
+        let _in_turn = self.checkpointing.lock();
+        self.write_log_starts()
     }
 
     /// Writes the high watermarks to their checkpoint file. Waits for the disk.
@@ -335,13 +420,34 @@ impl LogDir {
     /// # Errors
     /// As [`LogDir::checkpoint`].
     pub fn checkpoint_high_watermarks(&self, marks: &[(TopicPartition, Offset)]) -> Result<(), LogDirError> {
-        self.write_checkpoint(checkpoint::HIGH_WATERMARKS, marks)
+        let _in_turn = self.checkpointing.lock();
+        let mut all = self.kept(|entry| entry.high_watermark);
+        all.extend_from_slice(marks);
+        self.write_checkpoint(checkpoint::HIGH_WATERMARKS, &all)
     }
 
-    /// Why the directory takes no more writes, if it does not.
+    /// Why the directory is offline, if it is.
     #[must_use]
     pub fn failure(&self) -> Option<Arc<DirectoryFailure>> {
         self.shared.health.failure().cloned()
+    }
+
+    /// Takes the directory offline for this reason, and returns the error to answer.
+    pub(crate) fn fail(&self, error: LogDirError) -> LogDirError {
+        match error {
+            LogDirError::Log(cause) => self.shared.health.fail_for(cause).into(),
+            other => other,
+        }
+    }
+
+    /// How many partitions are here, on their way, or could not be opened.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.logs.lock().len() + self.unopened.lock().len() + self.futures.lock().len()
+    }
+
+    pub(crate) fn unknown(&self, partition: &TopicPartition) -> LogDirError {
+        LogDirError::Unknown { partition: partition.clone(), path: self.path() }
     }
 
     /// Closes all logs, a scoped thread a core, writes the checkpoints, and last the marker of an orderly stop: nothing
@@ -364,6 +470,26 @@ impl LogDir {
             return Ok(());
         }
         Ok(properties::write_clean_marker(&*self.directory, broker_epoch)?)
+    }
+
+    fn write_log_starts(&self) -> Result<(), LogDirError> {
+        let mut log_starts = self.kept(|entry| entry.log_start);
+        for (partition, log) in self.logs() {
+            let log_start = log.positions().log_start;
+            if log_start > log.first_segment_base() {
+                log_starts.push((partition, log_start));
+            }
+        }
+        self.write_checkpoint(checkpoint::LOG_STARTS, &log_starts)
+    }
+
+    /// What stays in the checkpoints of logs that are not open.
+    fn kept(&self, value: impl Fn(&Entries) -> Option<Offset>) -> Vec<(TopicPartition, Offset)> {
+        let entry =
+            |(partition, entries): (&TopicPartition, &Entries)| Some((partition.clone(), value(entries)?));
+        let mut kept: Vec<_> = self.unopened.lock().iter().filter_map(entry).collect();
+        kept.extend(self.arriving.lock().iter().filter_map(entry));
+        kept
     }
 
     fn write_checkpoint(

@@ -31,8 +31,8 @@ pub(super) enum FolderName {
     Deleted,
     /// A log that nobody claimed.
     Stray,
-    /// A copy of a log on its way from another directory.
-    Future,
+    /// A copy of this log on its way from another directory.
+    Future(TopicPartition),
     /// None of ours.
     Other,
 }
@@ -42,6 +42,8 @@ pub(super) enum FolderName {
 pub(super) enum Farewell {
     Deleted,
     Stray,
+    /// Not gone but to come: the copy of a log that is being moved.
+    Future,
 }
 
 impl Farewell {
@@ -49,35 +51,38 @@ impl Farewell {
         match self {
             Self::Deleted => "-delete",
             Self::Stray => "-stray",
+            Self::Future => "-future",
         }
     }
 
-    /// The folder's new name: topic and partition, an id as 32 hexadecimal digits, the suffix. A long topic is cut.
+    /// The folder's new name: topic and partition, an id as 32 hexadecimal digits, the suffix. A long topic is cut; but
+    /// not that of a copy, which must be told from others, so that the file system refuses it.
     pub(super) fn folder(self, partition: &TopicPartition, id: Uuid) -> String {
         let id = u128::from_be_bytes(*id.as_bytes());
         let end = format!("-{}.{id:032x}{}", partition.partition, self.suffix());
         let topic = partition.topic.as_str();
-        let room = topic.floor_char_boundary(NAME_BYTES_MAX.saturating_sub(end.len()));
+        let room = match self {
+            Self::Deleted | Self::Stray => NAME_BYTES_MAX.saturating_sub(end.len()),
+            Self::Future => topic.len(),
+        };
+        let room = topic.floor_char_boundary(room);
         format!("{}{end}", topic.get(..room).unwrap_or_default())
     }
 }
 
 impl FolderName {
     pub(super) fn parse(name: &str) -> Self {
-        let is_marked = |suffix: &str| {
-            let front = name.strip_suffix(suffix).and_then(|front| front.rsplit_once('.'));
-            front.is_some_and(|(partition, id)| {
-                partition_of(partition).is_some()
-                    && id.len() == 32
-                    && id.bytes().all(|byte| byte.is_ascii_hexdigit())
-            })
+        let marked = |farewell: Farewell| {
+            let (partition, id) = name.strip_suffix(farewell.suffix())?.rsplit_once('.')?;
+            let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+            partition_of(partition).filter(|_| is_id)
         };
-        if is_marked("-delete") {
+        if marked(Farewell::Deleted).is_some() {
             Self::Deleted
-        } else if is_marked("-stray") {
+        } else if marked(Farewell::Stray).is_some() {
             Self::Stray
-        } else if is_marked("-future") {
-            Self::Future
+        } else if let Some(partition) = marked(Farewell::Future) {
+            Self::Future(partition)
         } else {
             partition_of(name).map_or(Self::Other, Self::Log)
         }
@@ -108,7 +113,7 @@ mod tests {
         let id = "0123456789abcdef0123456789ABCDEF";
         assert_eq!(FolderName::parse(&format!("t-0.{id}-delete")), FolderName::Deleted);
         assert_eq!(FolderName::parse(&format!("t-0.{id}-stray")), FolderName::Stray);
-        assert_eq!(FolderName::parse(&format!("t-0.{id}-future")), FolderName::Future);
+        assert_eq!(FolderName::parse(&format!("t-0.{id}-future")), FolderName::Future(named("t", 0)));
         assert_eq!(FolderName::parse("t-0.12-delete"), FolderName::Other);
     }
 
@@ -121,5 +126,7 @@ mod tests {
         assert!(folder.ends_with(&format!("x-7.{}-delete", "ab".repeat(16))));
         assert_eq!(FolderName::parse(&folder), FolderName::Deleted);
         assert_eq!(Farewell::Stray.folder(&named("t", 0), id), format!("t-0.{}-stray", "ab".repeat(16)));
+        let folder = Farewell::Future.folder(&named(&topic, 7), id);
+        assert_eq!(FolderName::parse(&folder), FolderName::Future(named(&topic, 7)));
     }
 }

@@ -1,20 +1,23 @@
 //! Taking logs out of a directory. The folder gets another name at once, so that the topic can be made again; its files
-//! go later, when the caller says so.
+//! go when they are due.
+
+use std::sync::atomic::Ordering;
 
 use ottla_model::Uuid;
 
 use super::name::Farewell;
+use super::retired::RetiredFiles;
 use super::{LogDir, LogDirError, TopicPartition, properties};
 
 impl LogDir {
     /// Takes a deleted topic's partition away: its log takes no more writes, its folder becomes `…-delete`. The files go
-    /// with [`LogDir::purge_removed`], or after the next start. Waits for the disk.
+    /// with [`LogDir::delete_due`] once it is `due_ms`, or after the next start. Waits for the disk.
     ///
     /// # Errors
     /// [`LogDirError::Unknown`], or of the disk.
-    pub fn remove_log(&self, partition: &TopicPartition) -> Result<(), LogDirError> {
+    pub fn remove_log(&self, partition: &TopicPartition, due_ms: i64) -> Result<(), LogDirError> {
         let folder = self.part_with(partition, Farewell::Deleted)?;
-        self.removed.lock().push(folder);
+        self.add_retired(RetiredFiles::Folder(folder), due_ms);
         Ok(())
     }
 
@@ -27,22 +30,12 @@ impl LogDir {
         self.part_with(partition, Farewell::Stray).map(|_| ())
     }
 
-    /// Deletes the files of all folders that were removed, by this run or an earlier one; returns how many folders.
-    /// Waits for the disk.
-    ///
-    /// # Errors
-    /// Of the disk; what is left is tried again the next time.
-    pub fn purge_removed(&self) -> Result<usize, LogDirError> {
-        let folders = std::mem::take(&mut *self.removed.lock());
-        let mut purged = 0;
-        for (number, folder) in folders.iter().enumerate() {
-            if let Err(source) = self.directory.remove_folder(folder) {
-                self.removed.lock().extend(folders.iter().skip(number).cloned());
-                return Err(self.error("remove", folder, source).into());
-            }
-            purged += 1;
+    /// Forgets a log whose folder could not be renamed: it is another directory's by now.
+    pub(crate) fn let_go(&self, partition: &TopicPartition) {
+        if let Some(log) = self.logs.lock().remove(partition) {
+            log.abandon();
         }
-        Ok(purged)
+        self.has_stale_entries.store(true, Ordering::Release);
     }
 
     fn part_with(&self, partition: &TopicPartition, farewell: Farewell) -> Result<String, LogDirError> {
@@ -50,17 +43,29 @@ impl LogDir {
         let unknown = || LogDirError::Unknown { partition: partition.clone(), path: self.path() };
         let log = self.log(partition).ok_or_else(unknown)?;
         log.abandon();
-        let id = properties::read_partition_metadata(&*self.directory.folder(&name)).ok().flatten();
-        let folder = self.unused(farewell, partition, id.unwrap_or(Uuid::ZERO))?;
-        let renamed = self.directory.rename(&name, &folder).and_then(|()| self.directory.sync());
-        renamed.map_err(|source| self.error("rename", &name, source))?;
+        let folder = self.rename_away(&name, partition, farewell)?;
         self.logs.lock().remove(partition);
+        self.has_stale_entries.store(true, Ordering::Release);
         self.forget_cleaned(partition)?;
         Ok(folder)
     }
 
+    /// Gives a partition's folder, which may have any name, the one of its farewell, durably.
+    pub(super) fn rename_away(
+        &self,
+        name: &str,
+        partition: &TopicPartition,
+        farewell: Farewell,
+    ) -> Result<String, LogDirError> {
+        let id = properties::read_partition_metadata(&*self.directory.folder(name)).ok().flatten();
+        let folder = self.unused(farewell, partition, id.unwrap_or(Uuid::ZERO))?;
+        let renamed = self.directory.rename(name, &folder).and_then(|()| self.directory.sync());
+        renamed.map_err(|source| self.error("rename", name, source))?;
+        Ok(folder)
+    }
+
     /// The folder's new name. One that is taken, as by an earlier folder that had no id either, counts its id up.
-    fn unused(
+    pub(super) fn unused(
         &self,
         farewell: Farewell,
         partition: &TopicPartition,

@@ -3,6 +3,7 @@
 
 pub(crate) mod append;
 pub(crate) mod batches;
+pub(crate) mod copy;
 mod index_file;
 pub(crate) mod name;
 pub(crate) mod read;
@@ -24,6 +25,7 @@ use crate::log_dir::Health;
 use crate::pool::{Pool, Slot};
 use index_file::{IndexFile, Look};
 use name::{FileKind, file_name};
+use read::ReadFault;
 use txn_file::TxnFile;
 
 /// What all logs of a directory share: bounds on open files and maps, and the directory's health.
@@ -252,16 +254,25 @@ impl Segment {
         sound.map_err(|error| self.error("read", FileKind::TxnIndex, error))
     }
 
+    /// Whether a marker of an aborted transaction lies here.
+    pub(crate) fn has_aborted(&self) -> bool {
+        !self.aborted.is_empty()
+    }
+
     /// Adds the aborted transactions whose marker lies here and of which a reader of `from` up to `end` may meet records;
     /// says whether no later segment need be asked.
     pub(crate) fn collect_aborted(
         &self,
         from: Offset,
         end: Offset,
+        mode: ReadMode,
         found: &mut Vec<AbortedTransaction>,
-    ) -> Result<bool, LogError> {
-        let collected = self.aborted.collect(&*self.directory, from, end, found);
-        collected.map_err(|error| self.error("read", FileKind::TxnIndex, error))
+    ) -> Result<bool, ReadFault> {
+        match self.aborted.collect(&*self.directory, from, end, mode, found) {
+            Ok(is_complete) => Ok(is_complete),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(ReadFault::WouldBlock),
+            Err(error) => Err(self.error("read", FileKind::TxnIndex, error).into()),
+        }
     }
 
     /// Enters the transaction of an aborting marker that lies in the segment already.

@@ -75,8 +75,8 @@ impl Segment {
     }
 
     /// An offset that no batch which begins below this byte reaches; none where no index entry tells.
-    pub(crate) fn end_at(&self, position: u64) -> Result<Option<Offset>, ReadFault> {
-        let look = self.offsets.at_or_after(&*self.directory, position, ReadMode::MayBlock);
+    pub(crate) fn end_at(&self, position: u64, mode: ReadMode) -> Result<Option<Offset>, ReadFault> {
+        let look = self.offsets.at_or_after(&*self.directory, position, mode);
         let entry = self.indexing(look, FileKind::OffsetIndex)?;
         Ok(entry.map(|entry| entry.offset.at(self.base)))
     }

@@ -9,6 +9,7 @@ use ottla_index::{AbortedTransaction, TxnIndex};
 use ottla_model::Offset;
 
 use crate::io::{self as disk, Create, Directory, LogFile, read_full};
+use crate::log::ReadMode;
 use crate::pool::{Pool, Slot};
 
 const ENTRY_BYTES: u64 = AbortedTransaction::BYTES as u64;
@@ -29,6 +30,11 @@ impl TxnFile {
     pub(crate) fn new(name: String, files: &Arc<Pool<dyn LogFile>>, bytes: u64) -> Self {
         let entries = AtomicU64::new(bytes / ENTRY_BYTES);
         Self { name, file: Slot::new(files), entries, pinned: OnceLock::new() }
+    }
+
+    /// Whether no entry counts.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries() == 0
     }
 
     fn entries(&self) -> u64 {
@@ -55,7 +61,7 @@ impl TxnFile {
     /// Takes the entries away whose marker lies at or above an offset.
     pub(crate) fn truncate(&self, directory: &dyn Directory, offset: Offset) -> io::Result<()> {
         if self.entries() > 0 {
-            let kept = self.index(directory).first_ending_at(offset)?;
+            let kept = self.index(directory, ReadMode::MayBlock).first_ending_at(offset)?;
             self.entries.store(kept, Ordering::Release);
         }
         self.trim(directory)
@@ -80,21 +86,23 @@ impl TxnFile {
         }
     }
 
-    /// Adds the aborted transactions of a range; says whether no later segment need be asked.
+    /// Adds the aborted transactions of a range; says whether no later segment need be asked. The error `WouldBlock` is
+    /// of a read that may not wait.
     pub(crate) fn collect(
         &self,
         directory: &dyn Directory,
         from: Offset,
         end: Offset,
+        mode: ReadMode,
         found: &mut Vec<AbortedTransaction>,
     ) -> io::Result<bool> {
-        if self.entries() == 0 { Ok(false) } else { self.index(directory).collect(from, end, found) }
+        if self.is_empty() { Ok(false) } else { self.index(directory, mode).collect(from, end, found) }
     }
 
     /// Whether the last entry can be one of a segment with these bounds.
     pub(crate) fn is_sound(&self, directory: &dyn Directory, base: Offset, end: Offset) -> io::Result<bool> {
         let Some(last) = self.entries().checked_sub(1) else { return Ok(true) };
-        match self.index(directory).get(last) {
+        match self.index(directory, ReadMode::MayBlock).get(last) {
             Ok(entry) => Ok(entry.is_some_and(|entry| (base..end).contains(&entry.last_offset))),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
             Err(error) => Err(error),
@@ -118,9 +126,18 @@ impl TxnFile {
     fn index<'a>(
         &'a self,
         directory: &'a dyn Directory,
+        mode: ReadMode,
     ) -> TxnIndex<impl FnMut(u64, &mut [u8]) -> io::Result<usize> + 'a> {
         TxnIndex::new(self.entries(), move |position, buffer: &mut [u8]| {
-            read_full(&*self.open(directory, Create::No)?, buffer, position)
+            let file = self.open(directory, Create::No)?;
+            match mode {
+                ReadMode::MayBlock => read_full(&*file, buffer, position),
+                ReadMode::Cached => {
+                    let read = file.read_cached_at(buffer, position)?;
+                    // Fewer bytes than wanted: the rest is not in memory.
+                    read.filter(|read| *read == buffer.len()).ok_or(io::ErrorKind::WouldBlock.into())
+                }
+            }
         })
     }
 

@@ -12,6 +12,8 @@ mod directory;
 mod faults;
 mod kafka_logs;
 mod kafka_sets;
+mod manager;
 mod recovery;
+mod retention;
 mod support;
 mod transactions;

@@ -16,8 +16,9 @@ use ottla_protocol::messages::create_topics::CreateTopicsRequest;
 use ottla_storage::io::posix::PosixDirectory;
 use ottla_storage::io::{Create, Directory, DirectoryEntry, LogFile};
 use ottla_storage::{
-    AbortedTransaction, AppendInfo, DiskLog, EpochEnd, FollowerAppend, Log, LogConfig, LogDir, LogError,
-    LogPositions, MarkerRule, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo, TimestampedOffset,
+    AbortedTransaction, AppendInfo, CommittedRead, DiskLog, EpochEnd, FollowerAppend, Log, LogConfig, LogDir,
+    LogError, LogPositions, MarkerRule, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo,
+    TimestampedOffset,
 };
 
 use crate::node::{Node, block_on, config, snapshots};
@@ -84,6 +85,10 @@ impl Log for Failing {
 
     fn aborted_transactions(&self, from: Offset, end: Offset) -> Result<Vec<AbortedTransaction>, LogError> {
         self.inner.aborted_transactions(from, end)
+    }
+
+    fn read_committed(&self, request: &ReadRequest) -> Result<CommittedRead, LogError> {
+        self.inner.read_committed(request)
     }
 
     fn end_of_read(&self, from: Offset, bytes: u64) -> Result<Offset, LogError> {

@@ -2,6 +2,7 @@
 //! through [`Group`].
 
 pub(crate) mod admin;
+pub mod assignor;
 pub(crate) mod classic;
 pub(crate) mod consumer;
 pub(crate) mod offsets;

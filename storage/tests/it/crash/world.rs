@@ -139,7 +139,7 @@ impl World {
 
     fn remove(&mut self, name: &'static str) -> Result<(), Stop> {
         self.in_flux = Some(name);
-        self.directory.as_ref().unwrap().remove_log(&partition(name))?;
+        self.directory.as_ref().unwrap().remove_log(&partition(name), NOW_MS)?;
         self.in_flux = None;
         self.twins.remove(name);
         Ok(())
@@ -382,11 +382,16 @@ impl World {
         twin.start = twin.start.max(below);
         let files = log.remove_segments(offset(below))?;
         assert_eq!(log.positions().log_start.get(), self.twin(name).start);
-        if dice.below(2) == 0 { Ok(files.delete()?) } else { Ok(()) }
+        match dice.below(3) {
+            0 => files.delete()?,
+            1 => self.directory.as_ref().unwrap().retire(files, NOW_MS),
+            _ => {}
+        }
+        Ok(())
     }
 
     fn purge(&mut self) -> Result<(), Stop> {
-        self.directory.as_ref().unwrap().purge_removed()?;
+        self.directory.as_ref().unwrap().delete_due(NOW_MS)?;
         Ok(())
     }
 

@@ -19,6 +19,7 @@ use compact_str::CompactString;
 use ottla_model::{ErrorCode, GroupId, TopicName};
 
 pub(crate) use member::{Member, Waiter};
+pub(crate) use presence::{leave_response, left};
 pub(crate) use round::ClassicAfter;
 
 use crate::config::ClassicConfig;

@@ -111,13 +111,12 @@ impl ClassicGroup {
 
     /// The member has so long to be heard from. The timer is moved only if it fires too late, or not at all.
     pub(super) fn give_session(&mut self, id: &CompactString, timeout_ms: i64, scope: &mut Scope<'_>) {
-        let key = self.timer(ClassicTimer::Session(id.clone()));
         let Some(member) = self.members.get_mut(id) else { return };
         let due = scope.step.now.after_ms(timeout_ms);
         member.session_due = due;
         if member.session_timer.is_none_or(|fires| fires > due) {
             member.session_timer = Some(due);
-            scope.timers.set(key, due);
+            scope.timers.set(self.timer(ClassicTimer::Session(id.clone())), due);
         }
     }
 

@@ -1,210 +1,258 @@
 //! Groups of the newer protocol (KIP-848). Their functions are the machine's, so that they see its settings, topics and
 //! timers; each decides into a [`Step`] and changes no durable state, which only [`GroupMachine::consumer_replay`] does.
+//!
+//! A heartbeat goes `heartbeat` (what the member says; the group's epoch) → `assign` (new targets, if they are due) →
+//! `beat` (the member's step, `reconcile`, and the answer). Who leaves or falls silent goes by `fence`. Members of the
+//! classic protocol that live in such a group: `classic_member`.
 
-use ottla_model::{ErrorCode, GroupId, PartitionIndex, TopicName, Uuid};
-use ottla_protocol::internal::ConsumerOffsetsRecord;
-use ottla_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
-use ottla_protocol::messages::heartbeat::HeartbeatRequest;
-use ottla_protocol::messages::join_group::JoinGroupRequest;
-use ottla_protocol::messages::leave_group::LeaveGroupRequest;
-use ottla_protocol::messages::sync_group::SyncGroupRequest;
+mod assign;
+mod beat;
+mod classic_member;
+mod describe;
+mod fence;
+mod hash;
+mod heartbeat;
+mod member;
+mod reconcile;
+mod records;
+mod regex;
+mod replay;
+mod state;
+mod validate;
 
-use crate::event::{Client, Event, Token, TopicFilter};
-use crate::machine::{GroupMachine, Outcome, Step};
-use crate::reply::{Reply, consumer_described_refused, consumer_heartbeat_refused, refusal};
+use compact_str::CompactString;
+use ottla_model::{ErrorCode, GroupId, TopicName};
 
-/// A group of the newer protocol.
+pub(crate) use state::ConsumerGroup;
+pub(crate) use validate::CommitGate;
+
+use crate::event::Token;
+use crate::group::Group;
+use crate::machine::{After, GroupMachine, Outcome, Step, Timer};
+use assign::{AssignTask, Assigned};
+use beat::Waiting;
+use member::{MemberState, PAUSED_EPOCH};
+use regex::Search;
+
+/// Work for the pool.
 #[derive(Debug)]
-pub(crate) struct ConsumerGroup {
-    /// Its name.
-    pub(crate) id: GroupId,
+pub(crate) enum Task {
+    /// Who shall have what.
+    Assign(AssignTask),
+    /// Which topics match the expressions of a group.
+    Search { group: GroupId, task: Token, search: Search },
 }
-
-/// Work for the pool. There is none yet.
-#[derive(Debug)]
-pub(crate) enum Task {}
 
 /// What work of the pool has found.
 #[derive(Debug, Clone)]
-pub(crate) enum TaskResult {}
+pub(crate) enum TaskResult {
+    Assigned(Assigned),
+    Found(heartbeat::Found),
+}
 
 impl Task {
     /// Works it out.
     pub(crate) fn run(self) -> TaskResult {
-        match self {}
+        match self {
+            Self::Assign(task) => task.run(),
+            Self::Search { group, task, search } => {
+                TaskResult::Found(heartbeat::Found { group, task, regexes: search.run() })
+            }
+        }
     }
 }
 
 /// What in a consumer group can be due.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum ConsumerTimer {}
+pub(crate) enum ConsumerTimer {
+    /// A member was not heard from.
+    Session(CompactString),
+    /// A member has not given up what it has to.
+    Rebalance(CompactString),
+    /// A member of the classic protocol has not joined although it was told to.
+    Join(CompactString),
+    /// A member of the classic protocol has joined and not synced.
+    Sync(CompactString),
+    /// The pool takes long over an assignment.
+    Assignment,
+}
 
 /// What is to be done after the records of an event were appended and replayed, or were not.
 #[derive(Debug)]
-pub(crate) enum ConsumerAfter {}
-
-/// Which partitions a commit may be of.
-#[derive(Debug)]
-pub(crate) enum CommitGate<'a> {
-    /// Any.
-    Open,
-    /// Only some of this group's.
-    Of(&'a ConsumerGroup),
+pub(crate) enum ConsumerAfter {
+    /// A request waits for the targets of the group's epoch.
+    Assign { group: GroupId, waiting: Waiting },
+    /// The group's hash is that of its topics.
+    Refreshed { group: GroupId },
+    /// Topics are to be matched.
+    Search { group: GroupId, search: Search, task: Token },
+    /// A member has made a step.
+    Moved { group: GroupId, member: CompactString },
+    /// Members are gone.
+    Fenced { group: GroupId, members: Vec<CompactString> },
+    /// A static member is back under another id.
+    Renamed { group: GroupId, old: CompactString, new: CompactString },
+    /// A member has joined by the classic protocol.
+    Joined { group: GroupId, member: CompactString },
 }
 
-impl CommitGate<'_> {
-    /// Whether the partition may be committed; if one may not, none is.
-    pub(crate) fn check(&self, _topic: &Uuid, _partition: PartitionIndex) -> Result<(), ErrorCode> {
-        Ok(())
-    }
+/// Why a request is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: ErrorCode,
+    /// For the client's log; empty if the code says it all.
+    pub(crate) message: CompactString,
 }
 
-impl ConsumerGroup {
-    /// Whether it has no members.
-    pub(crate) fn is_empty(&self) -> bool {
-        true
-    }
-
-    /// How many members it has.
-    pub(crate) fn member_count(&self) -> usize {
-        0
-    }
-
-    /// Kafka's name of its state.
-    pub(crate) fn state(&self) -> &'static str {
-        "Empty"
-    }
-
-    /// Whether a member subscribes to the topic.
-    pub(crate) fn is_subscribed_to(&self, _topic: &TopicName) -> bool {
-        false
-    }
-
-    /// The records that take the group away.
-    pub(crate) fn tombstones(&self, _records: &mut Vec<ConsumerOffsetsRecord>) {}
-
-    /// Whether the member may commit, and what.
-    pub(crate) fn validate_commit(
-        &self,
-        _member_id: &str,
-        _instance_id: Option<&str>,
-        _epoch: i32,
-        _transactional: bool,
-        _version: i16,
-    ) -> Result<CommitGate<'_>, ErrorCode> {
-        Ok(CommitGate::Of(self))
-    }
-
-    /// Whether the member may fetch offsets.
-    pub(crate) fn validate_fetch(&self, _member_id: Option<&str>, _epoch: i32) -> Result<(), ErrorCode> {
-        Ok(())
+impl Refusal {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<CompactString>) -> Self {
+        Self { code, message: message.into() }
     }
 }
 
 impl GroupMachine {
-    /// JoinGroup to a consumer group with members; group id and session timeout are checked.
-    pub(crate) fn consumer_classic_join(
-        &mut self,
-        client: Client,
-        request: JoinGroupRequest,
-        random: [u8; 16],
-        token: Token,
-        step: &mut Step,
-    ) {
-        refuse(&Event::JoinGroup { client, request, random }, token, step);
+    /// The group, if it is one of the newer protocol.
+    pub(crate) fn consumer_group(&self, id: &str) -> Option<&ConsumerGroup> {
+        match self.groups.get(id) {
+            Some(Group::Consumer(group)) => Some(group),
+            _ => None,
+        }
     }
 
-    /// SyncGroup to a consumer group.
-    pub(crate) fn consumer_classic_sync(
-        &mut self,
-        client: Client,
-        request: SyncGroupRequest,
-        token: Token,
-        step: &mut Step,
-    ) {
-        refuse(&Event::SyncGroup { client, request }, token, step);
-    }
-
-    /// Heartbeat to a consumer group.
-    pub(crate) fn consumer_classic_heartbeat(
-        &mut self,
-        client: Client,
-        request: HeartbeatRequest,
-        token: Token,
-        step: &mut Step,
-    ) {
-        refuse(&Event::Heartbeat { client, request }, token, step);
-    }
-
-    /// LeaveGroup to a consumer group; an old version's one member stands in the list.
-    pub(crate) fn consumer_classic_leave(
-        &mut self,
-        client: Client,
-        request: LeaveGroupRequest,
-        token: Token,
-        step: &mut Step,
-    ) {
-        refuse(&Event::LeaveGroup { client, request }, token, step);
-    }
-
-    /// The machine is unloaded: whoever waits is told.
-    pub(crate) fn consumer_release(&mut self, _step: &mut Step) {}
-
-    /// ConsumerGroupHeartbeat.
-    pub(crate) fn consumer_heartbeat(
-        &mut self,
-        _client: Client,
-        _request: ConsumerGroupHeartbeatRequest,
-        _random: [u8; 16],
-        _may_describe: Option<TopicFilter>,
-        token: Token,
-        step: &mut Step,
-    ) {
-        let refused = consumer_heartbeat_refused(ErrorCode::COORDINATOR_NOT_AVAILABLE, None);
-        step.answer_at_once(token, Reply::ConsumerGroupHeartbeat(refused));
-    }
-
-    /// ConsumerGroupDescribe.
-    pub(crate) fn consumer_describe(
-        &mut self,
-        _client: &Client,
-        groups: &[GroupId],
-        token: Token,
-        step: &mut Step,
-    ) {
-        let refused = |group| consumer_described_refused(group, ErrorCode::COORDINATOR_NOT_AVAILABLE, None);
-        step.answer(token, Reply::ConsumerGroupDescribe(groups.iter().map(refused).collect()));
+    fn consumer_group_mut(&mut self, id: &str) -> Option<&mut ConsumerGroup> {
+        match self.groups.get_mut(id) {
+            Some(Group::Consumer(group)) => Some(group),
+            _ => None,
+        }
     }
 
     /// The cluster's topics are others; `self.topics` holds them already.
-    pub(crate) fn consumer_topics_changed(&mut self, _changed: &[TopicName], _step: &mut Step) {}
+    pub(crate) fn consumer_topics_changed(&mut self, changed: &[TopicName], _step: &mut Step) {
+        for group in self.groups.values_mut() {
+            if let Group::Consumer(group) = group {
+                group.soft.topics_stale |= changed.iter().any(|name| group.is_subscribed_to(name));
+                group.soft.regexes_stale = true;
+            }
+        }
+    }
 
     /// The pool has found something.
-    pub(crate) fn consumer_computed(&mut self, result: TaskResult, _step: &mut Step) {
-        match result {}
+    pub(crate) fn consumer_computed(&mut self, result: TaskResult, step: &mut Step) {
+        match result {
+            TaskResult::Assigned(assigned) => self.take_targets(assigned, step),
+            TaskResult::Found(found) => self.found(found, step),
+        }
     }
 
     /// Something is due.
-    pub(crate) fn consumer_due(&mut self, _group: GroupId, timer: ConsumerTimer, _step: &mut Step) {
-        match timer {}
+    pub(crate) fn consumer_due(&mut self, id: GroupId, timer: ConsumerTimer, step: &mut Step) {
+        let Some(group) = self.consumer_group(id.as_str()) else { return };
+        match timer {
+            ConsumerTimer::Assignment => self.assignment_is_late(&id, step),
+            ConsumerTimer::Rebalance(member) => {
+                let late = group.members.get(&member).is_some_and(|member| {
+                    member.state == MemberState::Unrevoked && member.epoch != PAUSED_EPOCH
+                });
+                if late {
+                    self.fence(&id, &[member], step);
+                }
+            }
+            ConsumerTimer::Session(member) | ConsumerTimer::Join(member) | ConsumerTimer::Sync(member) => {
+                if group.members.contains_key(&member) {
+                    self.fence(&id, &[member], step);
+                }
+            }
+        }
     }
 
     /// The outcome of an append is known.
-    pub(crate) fn consumer_after(&mut self, after: ConsumerAfter, _outcome: Outcome, _step: &mut Step) {
-        match after {}
+    pub(crate) fn consumer_after(&mut self, after: ConsumerAfter, outcome: Outcome, step: &mut Step) {
+        match after {
+            ConsumerAfter::Assign { group, waiting } => self.assign_and_wait(&group, waiting, outcome, step),
+            ConsumerAfter::Search { group, search, task } if outcome.is_ok() => {
+                if let Some(state) = self.consumer_group_mut(group.as_str()) {
+                    state.soft.resolving = Some(task);
+                    // What changes from now on makes it stale again.
+                    state.soft.regexes_stale = false;
+                    step.compute(Task::Search { group, task, search });
+                }
+            }
+            ConsumerAfter::Refreshed { group } if outcome.is_ok() => {
+                if let Some(group) = self.consumer_group_mut(group.as_str()) {
+                    group.soft.topics_stale = false;
+                }
+            }
+            ConsumerAfter::Moved { group, member } if outcome.is_ok() => self.moved(group, member, step),
+            ConsumerAfter::Fenced { group, members } if outcome.is_ok() => {
+                self.fenced(&group, &members, step)
+            }
+            ConsumerAfter::Renamed { group, old, new } if outcome.is_ok() => self.renamed(&group, old, new),
+            ConsumerAfter::Joined { group, member } if outcome.is_ok() => self.joined(group, member, step),
+            ConsumerAfter::Search { .. }
+            | ConsumerAfter::Refreshed { .. }
+            | ConsumerAfter::Moved { .. }
+            | ConsumerAfter::Fenced { .. }
+            | ConsumerAfter::Renamed { .. }
+            | ConsumerAfter::Joined { .. } => {}
+        }
     }
 
-    /// All records have been replayed: timers begin.
-    pub(crate) fn consumer_loaded(&mut self, _step: &mut Step) {}
-
-    /// Takes a record of a consumer group into the state; false if it is none.
-    pub(crate) fn consumer_replay(&mut self, _record: ConsumerOffsetsRecord) -> bool {
-        false
+    /// Whoever waits for an assignment is answered with an error: the groups go elsewhere.
+    pub(crate) fn consumer_release(&mut self, step: &mut Step) {
+        for after in std::mem::take(&mut step.after) {
+            match after {
+                After::Consumer(ConsumerAfter::Assign { waiting, .. }) => {
+                    waiting.refuse(ErrorCode::NOT_COORDINATOR, step);
+                }
+                other => step.after.push(other),
+            }
+        }
+        for group in self.groups.values_mut() {
+            if let Group::Consumer(group) = group {
+                for waiting in std::mem::take(&mut group.soft.waiting) {
+                    waiting.refuse(ErrorCode::NOT_COORDINATOR, step);
+                }
+            }
+        }
     }
-}
 
-fn refuse(event: &Event, token: Token, step: &mut Step) {
-    if let Some(reply) = refusal(event, ErrorCode::COORDINATOR_NOT_AVAILABLE) {
-        step.answer_at_once(token, reply);
+    /// All records have been replayed: timers begin. Every member gets a whole session to be heard from.
+    pub(crate) fn consumer_loaded(&mut self, step: &mut Step) {
+        let mut due = Vec::new();
+        for group in self.groups.values() {
+            let Group::Consumer(group) = group else { continue };
+            let session = step.now.after(self.config.consumer_session_timeout(group.id.as_str()));
+            for member in group.members.values() {
+                due.push((group.id.clone(), ConsumerTimer::Session(member.id.clone()), session));
+                if member.state == MemberState::Unrevoked && member.epoch != PAUSED_EPOCH {
+                    let end = step.now.after_ms(member.rebalance_timeout_ms.into());
+                    due.push((group.id.clone(), ConsumerTimer::Rebalance(member.id.clone()), end));
+                }
+            }
+        }
+        for (group, timer, at) in due {
+            self.timers.set(Timer::Consumer(group, timer), at);
+        }
+    }
+
+    /// The time that a member has to give partitions up begins, or does not run any more.
+    fn moved(&mut self, id: GroupId, member_id: CompactString, step: &Step) {
+        let member = self.consumer_group(id.as_str()).and_then(|group| group.members.get(&member_id));
+        let end = member
+            .filter(|member| member.state == MemberState::Unrevoked && !member.is_classic())
+            .map(|member| step.now.after_ms(member.rebalance_timeout_ms.into()));
+        let timer = Timer::Consumer(id, ConsumerTimer::Rebalance(member_id));
+        match end {
+            Some(end) => self.timers.set(timer, end),
+            None => self.timers.cancel(&timer),
+        }
+    }
+
+    fn renamed(&mut self, id: &GroupId, old: CompactString, new: CompactString) {
+        if let Some(assigning) =
+            self.consumer_group_mut(id.as_str()).and_then(|group| group.soft.assigning.as_mut())
+        {
+            assigning.renamed.push((old, new));
+        }
     }
 }

@@ -1,0 +1,4 @@
+//! Groups of the newer protocol (KIP-848).
+
+mod heartbeat;
+mod world;
