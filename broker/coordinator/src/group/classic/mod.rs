@@ -153,11 +153,6 @@ impl ClassicGroup {
         self.protocol_type.as_deref() == Some(CONSUMER_PROTOCOL_TYPE)
     }
 
-    /// Whether it only commits offsets: nobody has ever joined.
-    pub(crate) fn is_simple(&self) -> bool {
-        self.protocol_type.is_none() && self.is_empty() && self.pending.is_empty()
-    }
-
     /// Whether somebody consumes the topic. Of consumers whose subscriptions cannot be read everything counts as
     /// consumed, of other groups nothing.
     pub(crate) fn is_subscribed_to(&self, topic: &TopicName) -> bool {
@@ -218,14 +213,6 @@ impl ClassicGroup {
     /// `NON_EMPTY_GROUP` when somebody might consume and nobody can say what.
     pub(crate) fn check_offset_delete(&self) -> Result<(), ErrorCode> {
         if self.is_empty() || self.has_consumers() { Ok(()) } else { Err(ErrorCode::NON_EMPTY_GROUP) }
-    }
-
-    /// Whether the group may be deleted.
-    ///
-    /// # Errors
-    /// `NON_EMPTY_GROUP` when it has members.
-    pub(crate) fn check_delete(&self) -> Result<(), ErrorCode> {
-        if self.is_empty() { Ok(()) } else { Err(ErrorCode::NON_EMPTY_GROUP) }
     }
 
     fn transition(&mut self, state: State, now_ms: i64) {
