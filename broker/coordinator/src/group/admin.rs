@@ -1,5 +1,7 @@
 //! DescribeGroups, ListGroups, DeleteGroups: what tools ask.
 
+use std::collections::HashSet;
+
 use compact_str::CompactString;
 use ottla_model::{ErrorCode, GroupId};
 use ottla_protocol::messages::delete_groups::DeletableGroupResult;
@@ -52,8 +54,10 @@ impl GroupMachine {
         step.answer(token, Reply::ListGroups(Ok(listed.collect())));
     }
 
-    /// DeleteGroups: each group with all its offsets, or not at all.
-    pub(crate) fn delete_groups(&self, groups: Vec<GroupId>, token: Token, step: &mut Step) {
+    /// DeleteGroups: each group with all its offsets, or not at all. One that is named twice is answered once.
+    pub(crate) fn delete_groups(&self, mut groups: Vec<GroupId>, token: Token, step: &mut Step) {
+        let mut seen = HashSet::new();
+        groups.retain(|id| seen.insert(id.clone()));
         let results = groups.iter().map(|id| self.delete_group(id, step)).collect();
         step.answer(token, Reply::DeleteGroups(results));
     }

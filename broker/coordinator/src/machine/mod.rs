@@ -201,8 +201,9 @@ impl GroupMachine {
             Err(error) => {
                 // A text that no length field can hold came over the wire, where it had to fit: not seen in practice.
                 tracing::error!(%error, "a group's records cannot be written");
+                let now = step.now;
                 self.pending = Some(step);
-                return self.settle(Err(AppendFailure::Other), Now::same(0));
+                return self.settle(Err(AppendFailure::Other), now);
             }
         };
         if append.is_nothing() {

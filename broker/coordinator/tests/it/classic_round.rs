@@ -178,6 +178,20 @@ fn an_id_that_is_given_back_is_not_waited_for() {
 }
 
 #[test]
+fn clients_that_join_and_never_come_back_do_not_let_the_group_grow() {
+    let mut host = quick();
+    for _ in 0..100 {
+        // Without an id first, each is a member at once.
+        host.join(Join { version: 1, session_ms: 6_000, rebalance_ms: 6_000, ..Join::new() });
+        host.advance(1_000);
+        let group = host.machine.groups().next().expect("the group");
+        assert!(group.members <= 18, "{} members", group.members);
+    }
+    host.advance(20_000);
+    assert_eq!(host.state(), "Empty");
+}
+
+#[test]
 fn leaving_answers_for_each_member_and_lets_the_others_go_on() {
     let mut host = quick();
     let absent = host.leave(&[("a", None)]);

@@ -327,6 +327,13 @@ fn a_group_is_deleted_with_its_offsets_and_only_without_members() {
     host.leave(&[(&ids[0], None)]);
     assert_eq!(delete_group(&mut host), ErrorCode::NONE);
     assert_eq!((host.state(), offset(&mut host, "t")), ("Dead", -1));
+    commit(&mut host, &SIMPLE);
+    let Reply::DeleteGroups(twice) =
+        host.ask(Event::DeleteGroups { groups: vec![GROUP.into(), GROUP.into()] })
+    else {
+        panic!("an answer to DeleteGroups")
+    };
+    assert_eq!(twice.len(), 1);
     host.restart();
     assert_eq!((host.state(), offset(&mut host, "t")), ("Dead", -1));
 }
