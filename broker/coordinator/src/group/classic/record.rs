@@ -11,7 +11,7 @@ use ottla_protocol::internal::group::{GroupMetadataKey, GroupMetadataValue};
 use ottla_protocol::internal::{ConsumerOffsetsRecord, ConsumerProtocolSubscription};
 use ottla_protocol::messages::join_group::JoinGroupRequestProtocol;
 
-use super::{ClassicGroup, Member, Scope, State};
+use super::{CONSUMER_PROTOCOL_TYPE, ClassicGroup, Member, Scope, State};
 use crate::machine::{GroupMachine, Step};
 
 impl ClassicGroup {
@@ -77,6 +77,24 @@ impl ClassicGroup {
         group.leader = value.leader;
         group.subscribed = group.read_subscriptions();
         group
+    }
+
+    /// A group that is between rounds with these members, as when a group of the newer protocol becomes a classic one.
+    /// None if they have no protocol in common. Their sessions begin when the machine says so.
+    pub(crate) fn between_rounds(
+        id: GroupId,
+        generation: i32,
+        members: impl Iterator<Item = Member>,
+        now_ms: i64,
+    ) -> Option<Self> {
+        let mut group = Self::new(id, now_ms);
+        let kind = CompactString::from(CONSUMER_PROTOCOL_TYPE);
+        members.for_each(|member| group.add(member, &kind));
+        group.state = State::Stable;
+        group.generation = generation;
+        group.protocol = Some(group.choose_protocol()?);
+        group.subscribed = group.read_subscriptions();
+        Some(group)
     }
 
     /// A record of this group was appended while it is served: what is new in it are the assignments of its round.

@@ -91,9 +91,23 @@ impl GroupMachine {
         waiting: &Waiting,
         step: &mut Step,
     ) -> Result<(), Refusal> {
+        let next = self.step_of(group, member, target, target_epoch, waiting, step)?;
+        self.answer(group, &next, waiting, step);
+        Ok(())
+    }
+
+    /// The member after its next step, whose record is written if it is one.
+    pub(super) fn step_of(
+        &self,
+        group: &ConsumerGroup,
+        member: &Member,
+        target: &Partitions,
+        target_epoch: i32,
+        waiting: &Waiting,
+        step: &mut Step,
+    ) -> Result<Member, Refusal> {
         if !waiting.subscription_changed && member.is_reconciled_to(target_epoch) {
-            self.answer(group, member, waiting, step);
-            return Ok(());
+            return Ok(member.clone());
         }
         let reconcile = Reconcile {
             member,
@@ -114,14 +128,13 @@ impl GroupMachine {
             let moved = ConsumerAfter::Moved { group: group.id.clone(), member: next.id.clone() };
             step.after.push(After::Consumer(moved));
         }
-        self.answer(group, &next, waiting, step);
-        Ok(())
+        Ok(next)
     }
 
     fn answer(&self, group: &ConsumerGroup, member: &Member, waiting: &Waiting, step: &mut Step) {
         let whole = match waiting.kind {
             Kind::Heartbeat { whole } => whole,
-            Kind::Join(join) => return Self::answer_join(group, member, join, waiting.token, step),
+            Kind::Join(join) => return Self::answer_join(&group.id, member, join, waiting.token, step),
         };
         let assignment = (whole || waiting.before != member.assigned).then(|| assignment(&member.assigned));
         let tells_nothing = assignment.is_none() && step.records.is_empty();

@@ -31,6 +31,7 @@ use crate::group::assignor::Partitions;
 use crate::group::classic::{CONSUMER_PROTOCOL_TYPE, leave_response, left};
 use crate::machine::{After, GroupMachine, Step, Timer};
 use crate::reply::{Reply, join_refused, sync_refused};
+use crate::time::Now;
 use crate::topics::Topics;
 
 /// The first version of JoinGroup in which a member has to ask for its id.
@@ -98,17 +99,45 @@ impl GroupMachine {
             subscription_changed: false,
             kind: Kind::Join(Join { version: caller.client.version }),
         };
-        self.take_down(group, &member, &updated, caller, waiting, true, step)
+        let replaced = group.static_member(instance).filter(|existing| !existing.is_classic());
+        match replaced.map(|existing| existing.id.clone()) {
+            Some(replaced) if self.is_classic_without(group, std::slice::from_ref(&replaced)) => {
+                let (epoch, changed) = self.change_member(group, &member, &updated, caller, step)?;
+                let waiting = Waiting { subscription_changed: changed, ..waiting };
+                let next = match group.assignment_epoch < epoch {
+                    true => updated,
+                    false => {
+                        let target = group.target(&updated);
+                        self.step_of(group, &updated, &target, group.assignment_epoch, &waiting, step)?
+                    }
+                };
+                self.join_and_downgrade(&request.group_id, &replaced, &next, epoch, &waiting, step)
+            }
+            _ => self.take_down(group, &member, &updated, caller, waiting, true, step),
+        }
+    }
+
+    /// The last member of the newer protocol is back as one of the classic: so is the group.
+    fn join_and_downgrade(
+        &mut self,
+        id: &GroupId,
+        replaced: &CompactString,
+        member: &Member,
+        epoch: i32,
+        waiting: &Waiting,
+        step: &mut Step,
+    ) -> Result<(), Refusal> {
+        if !self.downgrade(id, &[], Some((member, replaced)), epoch, step) {
+            return Err(Refusal::new(ErrorCode::INCONSISTENT_GROUP_PROTOCOL, "no protocol in common"));
+        }
+        if let Kind::Join(join) = waiting.kind {
+            Self::answer_join(id, member, join, waiting.token, step);
+        }
+        Ok(())
     }
 
     /// The answer to a join: the member's epoch is its generation, and nobody leads.
-    pub(super) fn answer_join(
-        group: &ConsumerGroup,
-        member: &Member,
-        join: Join,
-        token: Token,
-        step: &mut Step,
-    ) {
+    pub(super) fn answer_join(group: &GroupId, member: &Member, join: Join, token: Token, step: &mut Step) {
         let protocol = member.classic.as_ref().and_then(|classic| classic.supported_protocols.first());
         let response = JoinGroupResponse {
             throttle_time_ms: 0,
@@ -122,7 +151,7 @@ impl GroupMachine {
             members: Vec::new(),
         };
         step.answer(token, Reply::JoinGroup(response));
-        let joined = ConsumerAfter::Joined { group: group.id.clone(), member: member.id.clone() };
+        let joined = ConsumerAfter::Joined { group: group.clone(), member: member.id.clone() };
         step.after.push(After::Consumer(joined));
     }
 
@@ -211,7 +240,8 @@ impl GroupMachine {
         let rebalance = step.now.after_ms(member.rebalance_timeout_ms.into());
         let is_behind = member.epoch < group.assignment_epoch
             || member.state == MemberState::Unrevoked
-            || member.state == MemberState::Unreleased && !group.waits_for_others(member);
+            || member.state == MemberState::Unreleased && !group.waits_for_others(member)
+            || self.nobody_else_assigns(group, step.now);
         let timer = Timer::Consumer(id.clone(), ConsumerTimer::Session(member_id.clone()));
         self.timers.set(timer, session);
         if is_behind {
@@ -219,6 +249,14 @@ impl GroupMachine {
             return Err(ErrorCode::REBALANCE_IN_PROGRESS);
         }
         Ok(())
+    }
+
+    /// Whether new targets are due in a group whose members are all of the classic protocol: their heartbeats make none,
+    /// and Kafka's group would stay as it is. A join makes them.
+    fn nobody_else_assigns(&self, group: &ConsumerGroup, now: Now) -> bool {
+        let has_other_topics = || group.subscriptions(&[], None).hash(&*self.topics) != group.metadata_hash;
+        group.members.values().all(Member::is_classic)
+            && (self.may_assign(group, group.epoch, now) || group.soft.topics_stale && has_other_topics())
     }
 
     /// The member has been told to join: it has until then, counted from the first time that it was told.
@@ -255,7 +293,7 @@ impl GroupMachine {
                 leaving.push(found.id.clone());
             }
         }
-        self.fence(&request.group_id, &leaving, step);
+        self.fence(&request.group_id, &leaving, None, step);
         step.answer(token, Reply::LeaveGroup(leave_response(answers, client.version)));
     }
 }

@@ -40,7 +40,7 @@ impl GroupMachine {
         if request.member_epoch == PAUSED_EPOCH && request.instance_id.is_some() {
             step.records.push(records::current(id, &paused(member)));
         } else {
-            self.fence(id, std::slice::from_ref(&member_id), step);
+            self.fence(id, std::slice::from_ref(&member_id), None, step);
         }
         let reply = ConsumerGroupHeartbeatResponse {
             throttle_time_ms: 0,
@@ -55,12 +55,25 @@ impl GroupMachine {
         Ok(())
     }
 
-    /// Members are to go, whatever the reason. They are in the group.
-    pub(super) fn fence(&mut self, id: &GroupId, members: &[CompactString], step: &mut Step) {
+    /// Members are to go: they leave, or something was due. They are in the group.
+    pub(super) fn fence(
+        &mut self,
+        id: &GroupId,
+        members: &[CompactString],
+        due: Option<ConsumerTimer>,
+        step: &mut Step,
+    ) {
         let Some(group) = self.consumer_group(id.as_str()) else { return };
         if members.is_empty() {
             return;
         }
+        let fenced = ConsumerAfter::Fenced { group: id.clone(), members: members.to_vec(), due };
+        let rest = group.members.keys().any(|member| !members.contains(member));
+        if rest && self.is_classic_without(group, members) && self.downgrade(id, members, None, 0, step) {
+            step.after.push(After::Consumer(fenced));
+            return;
+        }
+        let Some(group) = self.consumer_group(id.as_str()) else { return };
         for member in members {
             step.records.extend(records::member_gone(id, member));
         }
@@ -78,21 +91,25 @@ impl GroupMachine {
         if subscriptions.members == 0 {
             step.records.push(records::target_epoch(id, epoch, 0));
         }
-        let after = ConsumerAfter::Fenced { group: id.clone(), members: members.to_vec() };
-        step.after.push(After::Consumer(after));
+        step.after.push(After::Consumer(fenced));
+    }
+
+    /// Nothing of the member's is due any more.
+    pub(super) fn cancel_member_timers(&mut self, id: &GroupId, member: &CompactString) {
+        for timer in [
+            ConsumerTimer::Session(member.clone()),
+            ConsumerTimer::Rebalance(member.clone()),
+            ConsumerTimer::Join(member.clone()),
+            ConsumerTimer::Sync(member.clone()),
+        ] {
+            self.timers.cancel(&Timer::Consumer(id.clone(), timer));
+        }
     }
 
     /// Members are gone: nothing of theirs is due any more, and none of their requests is answered with a place.
     pub(super) fn fenced(&mut self, id: &GroupId, members: &[CompactString], step: &mut Step) {
         for member in members {
-            for timer in [
-                ConsumerTimer::Session(member.clone()),
-                ConsumerTimer::Rebalance(member.clone()),
-                ConsumerTimer::Join(member.clone()),
-                ConsumerTimer::Sync(member.clone()),
-            ] {
-                self.timers.cancel(&Timer::Consumer(id.clone(), timer));
-            }
+            self.cancel_member_timers(id, member);
         }
         let Some(group) = self.consumer_group_mut(id.as_str()) else { return };
         let waiting = std::mem::take(&mut group.soft.waiting);

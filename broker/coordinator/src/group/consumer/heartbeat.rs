@@ -124,8 +124,12 @@ impl GroupMachine {
         let made;
         let group = match self.groups.get(&request.group_id) {
             Some(Group::Consumer(group)) => group,
-            _ if joins => {
-                made = self.new_consumer_group(&request.group_id, step)?;
+            Some(Group::Classic(classic)) if joins => {
+                made = self.taken_over(classic, step)?;
+                &made
+            }
+            None if joins => {
+                made = ConsumerGroup::new(request.group_id.clone());
                 &made
             }
             Some(Group::Classic(_)) => return Err(not_a_consumer_group(&request.group_id)),
@@ -162,7 +166,11 @@ impl GroupMachine {
         let group_id = group.id.clone();
         self.take_down(group, &member, &updated, caller, waiting, joins, step)?;
         let due = step.now.after(self.config.consumer_session_timeout(group_id.as_str()));
-        self.timers.set(Timer::Consumer(group_id, ConsumerTimer::Session(id)), due);
+        self.timers.set(Timer::Consumer(group_id.clone(), ConsumerTimer::Session(id)), due);
+        if let Some(Group::Classic(classic)) = self.groups.get_mut(&group_id) {
+            // Its round ends here, however the write goes: who waits joins anew, and finds what there is then.
+            classic.release(ErrorCode::REBALANCE_IN_PROGRESS, step);
+        }
         Ok(())
     }
 
@@ -182,7 +190,10 @@ impl GroupMachine {
         let (epoch, subscription_changed) = self.change_member(group, member, updated, caller, step)?;
         waiting.subscription_changed = subscription_changed;
         let is_busy = group.soft.assigning.is_some() && !joins;
-        if self.may_assign(group, epoch, step.now) && !is_busy {
+        // Behind an older request of its own that waits: else the answer to that, which its client has given up, would be
+        // the one that tells of new partitions.
+        let is_behind = group.soft.waiting.iter().any(|waiting| waiting.member == updated.id);
+        if is_behind || self.may_assign(group, epoch, step.now) && !is_busy {
             let group = group.id.clone();
             step.after.push(After::Consumer(ConsumerAfter::Assign { group, waiting }));
             return Ok(());
@@ -353,17 +364,6 @@ impl GroupMachine {
         }
         let message = format!("The consumer group has reached its maximum capacity of {max} members.");
         Err(Refusal::new(ErrorCode::GROUP_MAX_SIZE_REACHED, message))
-    }
-
-    /// The group that a first member makes, or that takes a classic one over.
-    fn new_consumer_group(&self, id: &GroupId, step: &mut Step) -> Result<ConsumerGroup, Refusal> {
-        match self.groups.get(id) {
-            None => Ok(ConsumerGroup::new(id.clone())),
-            Some(_) => {
-                let _ = step;
-                Err(not_a_consumer_group(id))
-            }
-        }
     }
 }
 

@@ -13,6 +13,7 @@ mod fence;
 mod hash;
 mod heartbeat;
 mod member;
+mod migrate;
 mod reconcile;
 mod records;
 mod regex;
@@ -26,13 +27,18 @@ use ottla_model::{ErrorCode, GroupId, TopicName};
 pub(crate) use state::ConsumerGroup;
 pub(crate) use validate::CommitGate;
 
+use crate::effects::AppendFailure;
 use crate::event::Token;
 use crate::group::Group;
 use crate::machine::{After, GroupMachine, Outcome, Step, Timer};
 use assign::{AssignTask, Assigned};
 use beat::Waiting;
 use member::{MemberState, PAUSED_EPOCH};
+use migrate::Downgrade;
 use regex::Search;
+
+/// How long after a member could not be written off it is tried again, in milliseconds; as long as in Kafka.
+const FENCE_RETRY_MS: i64 = 500;
 
 /// Work for the pool.
 #[derive(Debug)]
@@ -88,10 +94,14 @@ pub(crate) enum ConsumerAfter {
     Search { group: GroupId, search: Search, task: Token },
     /// A member has made a step.
     Moved { group: GroupId, member: CompactString },
-    /// Members are gone.
-    Fenced { group: GroupId, members: Vec<CompactString> },
+    /// Members are gone; if they went because something was due, what.
+    Fenced { group: GroupId, members: Vec<CompactString>, due: Option<ConsumerTimer> },
     /// A static member is back under another id.
     Renamed { group: GroupId, old: CompactString, new: CompactString },
+    /// A classic group is of the newer protocol now.
+    Upgraded { group: GroupId },
+    /// The group is to be classic.
+    Downgraded(Downgrade),
     /// A member has joined by the classic protocol.
     Joined { group: GroupId, member: CompactString },
 }
@@ -149,17 +159,21 @@ impl GroupMachine {
         let Some(group) = self.consumer_group(id.as_str()) else { return };
         match timer {
             ConsumerTimer::Assignment => self.assignment_is_late(&id, step),
-            ConsumerTimer::Rebalance(member) => {
-                let late = group.members.get(&member).is_some_and(|member| {
+            ConsumerTimer::Rebalance(ref member) => {
+                let late = group.members.get(member).is_some_and(|member| {
                     member.state == MemberState::Unrevoked && member.epoch != PAUSED_EPOCH
                 });
                 if late {
-                    self.fence(&id, &[member], step);
+                    let member = member.clone();
+                    self.fence(&id, &[member], Some(timer), step);
                 }
             }
-            ConsumerTimer::Session(member) | ConsumerTimer::Join(member) | ConsumerTimer::Sync(member) => {
-                if group.members.contains_key(&member) {
-                    self.fence(&id, &[member], step);
+            ConsumerTimer::Session(ref member)
+            | ConsumerTimer::Join(ref member)
+            | ConsumerTimer::Sync(ref member) => {
+                if group.members.contains_key(member) {
+                    let member = member.clone();
+                    self.fence(&id, &[member], Some(timer), step);
                 }
             }
         }
@@ -183,16 +197,22 @@ impl GroupMachine {
                 }
             }
             ConsumerAfter::Moved { group, member } if outcome.is_ok() => self.moved(group, member, step),
-            ConsumerAfter::Fenced { group, members } if outcome.is_ok() => {
-                self.fenced(&group, &members, step)
+            ConsumerAfter::Fenced { group, members, .. } if outcome.is_ok() => {
+                self.fenced(&group, &members, step);
+            }
+            ConsumerAfter::Fenced { group, due: Some(timer), .. } => {
+                self.timers.set(Timer::Consumer(group, timer), step.now.after_ms(FENCE_RETRY_MS));
             }
             ConsumerAfter::Renamed { group, old, new } if outcome.is_ok() => self.renamed(&group, old, new),
+            ConsumerAfter::Upgraded { group } if outcome.is_ok() => self.upgraded(&group, step),
+            ConsumerAfter::Downgraded(downgrade) => self.downgraded(downgrade, outcome, step),
             ConsumerAfter::Joined { group, member } if outcome.is_ok() => self.joined(group, member, step),
             ConsumerAfter::Search { .. }
             | ConsumerAfter::Refreshed { .. }
             | ConsumerAfter::Moved { .. }
             | ConsumerAfter::Fenced { .. }
             | ConsumerAfter::Renamed { .. }
+            | ConsumerAfter::Upgraded { .. }
             | ConsumerAfter::Joined { .. } => {}
         }
     }
@@ -203,6 +223,9 @@ impl GroupMachine {
             match after {
                 After::Consumer(ConsumerAfter::Assign { waiting, .. }) => {
                     waiting.refuse(ErrorCode::NOT_COORDINATOR, step);
+                }
+                After::Consumer(ConsumerAfter::Downgraded(downgrade)) => {
+                    self.downgraded(downgrade, Err(AppendFailure::NotLeader), step);
                 }
                 other => step.after.push(other),
             }

@@ -426,6 +426,18 @@ fn a_write_that_fails_is_told_and_changes_nothing() {
 }
 
 #[test]
+fn a_silent_member_that_could_not_be_written_off_is_written_off_a_little_later() {
+    let mut world = World::new();
+    world.topic("t", 1);
+    Consumer::new("a", &["t"]).beat(&mut world);
+    world.failures.extend([Some(AppendFailure::Unavailable), Some(AppendFailure::Unavailable)]);
+    world.pass(45_999);
+    assert_eq!(world.describe().members.len(), 1, "45.0 and 45.5 s have failed");
+    world.pass(1);
+    assert_eq!(world.describe().members.len(), 0);
+}
+
+#[test]
 fn a_group_lives_on_while_the_pool_is_at_work_and_who_waits_is_answered_in_time() {
     let mut world = World::new();
     let topic = world.topic("t", 2);

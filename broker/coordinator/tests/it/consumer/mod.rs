@@ -1,4 +1,9 @@
 //! Groups of the newer protocol (KIP-848).
 
+mod classic;
 mod heartbeat;
+mod migration;
+mod offsets;
+mod random;
+mod recorded;
 mod world;

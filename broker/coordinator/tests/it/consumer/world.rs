@@ -7,7 +7,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 use ottla_coordinator::{
     Append, AppendFailure, Client, Compute, ConsumerConfig, Effects, Event, GroupConfig, GroupMachine,
-    Leaves, Now, Record, Reply, Token, TopicTable,
+    Leaves, Now, Record, Reply, Token, TopicTable, Topics as _,
 };
 use ottla_model::{ErrorCode, PartitionIndex, TopicName, Uuid};
 use ottla_protocol::internal::ConsumerOffsetsRecord;
@@ -183,11 +183,25 @@ impl World {
         machine
     }
 
-    pub(crate) fn send(&mut self, request: ConsumerGroupHeartbeatRequest, version: i16) -> Token {
-        let client = Client { id: "client".into(), host: "/127.0.0.1".into(), version };
+    /// Sixteen bytes that no other call gives.
+    pub(crate) fn random(&mut self) -> [u8; 16] {
         self.next += 1;
         let mut random = [0; 16];
         random[..8].copy_from_slice(&self.next.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+        random
+    }
+
+    pub(crate) fn topic_id(&self, name: &TopicName) -> Option<Uuid> {
+        self.topics.by_name(name.as_str()).map(|topic| topic.id)
+    }
+
+    pub(crate) fn topics_by_id(&self, id: &Uuid) -> Option<TopicName> {
+        self.topics.by_id(id).map(|topic| topic.name)
+    }
+
+    pub(crate) fn send(&mut self, request: ConsumerGroupHeartbeatRequest, version: i16) -> Token {
+        let client = Client { id: "client".into(), host: "/127.0.0.1".into(), version };
+        let random = self.random();
         self.event(Event::ConsumerGroupHeartbeat { client, request, random, may_describe: None })
     }
 
