@@ -19,7 +19,7 @@ use crate::effects::{Answer, Append, AppendFailure, Effects, Leaves};
 use crate::event::{Event, Token};
 use crate::group::Group;
 use crate::group::classic::ClassicTimer;
-use crate::group::consumer::ConsumerTimer;
+use crate::group::consumer::{ConsumerTimer, TopicHashes};
 use crate::group::offsets::{CommittedOffset, Offsets, Swept};
 use crate::records;
 use crate::time::Now;
@@ -50,6 +50,8 @@ pub struct GroupMachine {
     pub(crate) topics: Arc<dyn Topics>,
     /// Groups that are written and groups that are about to be.
     pub(crate) groups: HashMap<GroupId, Group>,
+    /// Hashes of `topics`, as far as groups have asked for them.
+    pub(crate) topic_hashes: TopicHashes,
     pub(crate) timers: Timers<Timer>,
     pub(crate) offsets: Offsets,
     /// Groups that the expiry under way has not looked at.
@@ -88,6 +90,7 @@ impl GroupMachine {
             config,
             topics,
             groups: HashMap::new(),
+            topic_hashes: TopicHashes::default(),
             timers: Timers::new(),
             offsets: Offsets::default(),
             to_expire: VecDeque::new(),

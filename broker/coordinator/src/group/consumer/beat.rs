@@ -131,7 +131,7 @@ impl GroupMachine {
         Ok(next)
     }
 
-    fn answer(&self, group: &ConsumerGroup, member: &Member, waiting: &Waiting, step: &mut Step) {
+    pub(super) fn answer(&self, group: &ConsumerGroup, member: &Member, waiting: &Waiting, step: &mut Step) {
         let whole = match waiting.kind {
             Kind::Heartbeat { whole } => whole,
             Kind::Join(join) => return Self::answer_join(&group.id, member, join, waiting.token, step),

@@ -254,7 +254,8 @@ impl GroupMachine {
     /// Whether new targets are due in a group whose members are all of the classic protocol: their heartbeats make none,
     /// and Kafka's group would stay as it is. A join makes them.
     fn nobody_else_assigns(&self, group: &ConsumerGroup, now: Now) -> bool {
-        let has_other_topics = || group.subscriptions(&[], None).hash(&*self.topics) != group.metadata_hash;
+        let has_other_topics =
+            || group.subscriptions(&[], None).hash(&*self.topics, &self.topic_hashes) != group.metadata_hash;
         group.members.values().all(Member::is_classic)
             && (self.may_assign(group, group.epoch, now) || group.soft.topics_stale && has_other_topics())
     }

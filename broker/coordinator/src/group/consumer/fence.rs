@@ -87,7 +87,7 @@ impl GroupMachine {
             step.records.push(records::regex_gone(id, regex));
         }
         let epoch = group.epoch + 1;
-        step.records.push(records::epoch(id, epoch, subscriptions.hash(&*self.topics)));
+        step.records.push(records::epoch(id, epoch, subscriptions.hash(&*self.topics, &self.topic_hashes)));
         if subscriptions.members == 0 {
             step.records.push(records::target_epoch(id, epoch, 0));
         }

@@ -3,7 +3,10 @@
 //! moves between Kafka and Ottla sees no change where there is none: XXH3 over fields in little-endian order, texts as
 //! UTF-16 with their length behind.
 
-use ottla_model::PartitionIndex;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use ottla_model::{PartitionIndex, TopicName};
 use twox_hash::XxHash3_64;
 
 use crate::topics::{Topic, Topics};
@@ -17,8 +20,32 @@ pub(crate) fn of_group(topics: impl Iterator<Item = u64>) -> i64 {
     if bytes.is_empty() { 0 } else { XxHash3_64::oneshot(&bytes).cast_signed() }
 }
 
+/// The hashes of topics that groups subscribe to, so that a join does not walk a thousand partitions. It is forgotten what
+/// changes.
+#[derive(Debug, Default)]
+pub(crate) struct TopicHashes(RefCell<HashMap<TopicName, u64>>);
+
+impl TopicHashes {
+    /// The hash of the topic.
+    pub(crate) fn of(&self, topic: &Topic, topics: &dyn Topics) -> u64 {
+        let mut known = self.0.borrow_mut();
+        match known.get(&topic.name) {
+            Some(hash) => *hash,
+            None => *known.entry(topic.name.clone()).or_insert_with(|| of_topic(topic, topics)),
+        }
+    }
+
+    /// These topics are others now.
+    pub(crate) fn forget(&mut self, changed: &[TopicName]) {
+        let known = self.0.get_mut();
+        for name in changed {
+            known.remove(name);
+        }
+    }
+}
+
 /// The hash of one topic.
-pub(crate) fn of_topic(topic: &Topic, topics: &dyn Topics) -> u64 {
+fn of_topic(topic: &Topic, topics: &dyn Topics) -> u64 {
     let mut bytes = vec![TOPIC_LAYOUT];
     for half in topic.id.as_bytes().chunks(8) {
         bytes.extend(half.iter().rev());

@@ -198,6 +198,11 @@ impl GroupMachine {
             step.after.push(After::Consumer(ConsumerAfter::Assign { group, waiting }));
             return Ok(());
         }
+        if !subscription_changed && updated.is_reconciled_to(group.assignment_epoch) {
+            // Nearly every heartbeat ends here.
+            self.answer(group, updated, &waiting, step);
+            return Ok(());
+        }
         let target = group.target(updated);
         self.advance(group, updated, &target, group.assignment_epoch, &waiting, step)
     }
@@ -236,7 +241,7 @@ impl GroupMachine {
     fn refresh(&self, group: &ConsumerGroup, updated: &Member, moves_on: bool, step: &mut Step) -> i32 {
         let replaced = group.static_member(updated.instance_id.as_deref()).map(|before| before.id.as_str());
         let gone: Vec<&str> = replaced.into_iter().filter(|before| *before != updated.id).collect();
-        let hash = group.subscriptions(&gone, Some(updated)).hash(&*self.topics);
+        let hash = group.subscriptions(&gone, Some(updated)).hash(&*self.topics, &self.topic_hashes);
         let mut epoch = group.epoch;
         if moves_on || hash != group.metadata_hash {
             epoch += 1;
@@ -343,7 +348,7 @@ impl GroupMachine {
             }
             step.records.push(records::regex(&group.id, pattern, resolved));
         }
-        let hash = subscriptions.hash(&*self.topics);
+        let hash = subscriptions.hash(&*self.topics, &self.topic_hashes);
         if moves_on || hash != group.metadata_hash {
             step.records.push(records::epoch(&group.id, group.epoch + 1, hash));
             step.after.push(After::Consumer(ConsumerAfter::Refreshed { group: group.id.clone() }));

@@ -18,6 +18,7 @@ use ottla_protocol::messages::join_group::JoinGroupRequestProtocol;
 
 use super::beat::Waiting;
 use super::classic_member::version_of;
+use super::hash::TopicHashes;
 use super::member::{Member, MemberState, with_epoch};
 use super::state::ConsumerGroup;
 use super::{ConsumerAfter, ConsumerTimer, Refusal, records};
@@ -63,7 +64,7 @@ impl GroupMachine {
         if classic.members().len() > self.config.consumer.members_max {
             return Err(refuse("the group size exceeds the consumer group maximum size"));
         }
-        let group = upgraded(classic, &*self.topics).map_err(refuse)?;
+        let group = upgraded(classic, &*self.topics, &self.topic_hashes).map_err(refuse)?;
         step.records.extend(group.members.values().map(|member| records::member(&group.id, member)));
         step.records.push(records::epoch(&group.id, group.epoch, group.metadata_hash));
         let targets = group.targets.iter();
@@ -168,7 +169,11 @@ impl GroupMachine {
 }
 
 /// The members of a classic group with what they have, at the epoch that is their generation.
-fn upgraded(classic: &ClassicGroup, topics: &dyn Topics) -> Result<ConsumerGroup, &'static str> {
+fn upgraded(
+    classic: &ClassicGroup,
+    topics: &dyn Topics,
+    hashes: &TopicHashes,
+) -> Result<ConsumerGroup, &'static str> {
     let mut group = ConsumerGroup::new(classic.id.clone());
     group.epoch = classic.generation;
     group.assignment_epoch = classic.generation;
@@ -201,7 +206,7 @@ fn upgraded(classic: &ClassicGroup, topics: &dyn Topics) -> Result<ConsumerGroup
             ..Member::new(member.id.clone())
         });
     }
-    group.metadata_hash = group.subscriptions(&[], None).hash(topics);
+    group.metadata_hash = group.subscriptions(&[], None).hash(topics, hashes);
     Ok(group)
 }
 

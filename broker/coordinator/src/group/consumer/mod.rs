@@ -24,6 +24,7 @@ mod validate;
 use compact_str::CompactString;
 use ottla_model::{ErrorCode, GroupId, TopicName};
 
+pub(crate) use hash::TopicHashes;
 pub(crate) use state::ConsumerGroup;
 pub(crate) use validate::CommitGate;
 
@@ -138,6 +139,7 @@ impl GroupMachine {
 
     /// The cluster's topics are others; `self.topics` holds them already.
     pub(crate) fn consumer_topics_changed(&mut self, changed: &[TopicName], _step: &mut Step) {
+        self.topic_hashes.forget(changed);
         for group in self.groups.values_mut() {
             if let Group::Consumer(group) = group {
                 group.soft.topics_stale |= changed.iter().any(|name| group.is_subscribed_to(name));

@@ -8,7 +8,7 @@ use ottla_model::{GroupId, PartitionIndex, TopicName, Uuid};
 use ottla_protocol::internal::ConsumerOffsetsRecord;
 
 use super::beat::Waiting;
-use super::hash;
+use super::hash::{self, TopicHashes};
 use super::member::Member;
 use super::regex::Resolved;
 use crate::event::Token;
@@ -262,8 +262,8 @@ impl Subscriptions {
     }
 
     /// The hash of the topics that exist.
-    pub(crate) fn hash(&self, topics: &dyn Topics) -> i64 {
+    pub(crate) fn hash(&self, topics: &dyn Topics, hashes: &TopicHashes) -> i64 {
         let known = self.topics.keys().filter_map(|name| topics.by_name(name.as_str()));
-        hash::of_group(known.map(|topic| hash::of_topic(&topic, topics)))
+        hash::of_group(known.map(|topic| hashes.of(&topic, topics)))
     }
 }
