@@ -322,6 +322,8 @@ fn start_controller(
         },
         min_insync_replicas: config.topics.min_insync_replicas,
         snapshot_after_bytes: config.snapshot_after_bytes,
+        retention: config.metadata_retention,
+        log: config.metadata_log.clone(),
         clock: Arc::clone(clock),
         entropy: identity::entropy()?,
     };

@@ -119,6 +119,15 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// [`LogError::OffsetOutOfRange`] above the log end.
     fn raise_log_start(&self, offset: Offset) -> Result<Offset, LogError>;
 
+    /// Deletes the segments that lie wholly below the log start, for a log whose log start nobody checkpoints; says how
+    /// many bytes of batches that were. The active one stays. Waits for the disk. A log without files has nothing to do.
+    ///
+    /// # Errors
+    /// Of the disk.
+    fn delete_below_start(&self) -> Result<u64, LogError> {
+        Ok(0)
+    }
+
     /// The segments, oldest first, of one moment: what retention and compaction plan by. May wait for a disk.
     ///
     /// # Errors

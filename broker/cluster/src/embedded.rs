@@ -22,7 +22,9 @@ use crate::features::METADATA_VERSION;
 use crate::feed::{BoxFuture, FeedError, FeedEvent, MetadataFeed};
 use crate::image::{Endpoint, MetadataImage};
 use crate::link::{ControllerLink, ControllerReply, ControllerRequest, ControllerResponse, LinkError};
-use crate::metadata_log::{EmbeddedError, METADATA_FOLDER, MetadataLog, Owner, refuse_lost};
+use crate::metadata_log::{
+    EmbeddedError, METADATA_FOLDER, MetadataLog, MetadataRetention, Owner, refuse_lost,
+};
 
 /// Requests that may wait for the controller; each is bounded by the largest frame that the broker accepts.
 pub const WAITING_REQUESTS_MAX: usize = 1000;
@@ -56,6 +58,10 @@ pub struct EmbeddedConfig {
     /// A snapshot is written when the log has grown by so much since the last one
     /// (`metadata.log.max.record.bytes.between.snapshots`, 20 MiB in Kafka).
     pub snapshot_after_bytes: u64,
+    /// What of the log goes once snapshots hold it; looked at after each snapshot and at the start.
+    pub retention: MetadataRetention,
+    /// The settings of the log (`metadata.log.segment.*`).
+    pub log: LogConfig,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Random bytes.
@@ -88,7 +94,7 @@ impl EmbeddedController {
     pub fn start(config: EmbeddedConfig, directory: &LogDir) -> Result<Embedded, EmbeddedError> {
         let now_ms = config.clock.now_ms();
         refuse_lost(directory)?;
-        let (log, _) = directory.open_internal(METADATA_FOLDER, LogConfig::default(), now_ms)?;
+        let (log, _) = directory.open_internal(METADATA_FOLDER, config.log.clone(), now_ms)?;
         let folder = PosixDirectory::new(&directory.path().join(METADATA_FOLDER));
         Self::start_on(config, Box::new(log), Arc::new(folder))
     }
@@ -275,6 +281,7 @@ struct Pending {
 
 impl Worker {
     fn run(mut self, requests: &Receiver<Message>) -> Result<(), EmbeddedError> {
+        self.trim();
         let served = loop {
             let Ok(first) = requests.recv() else { break Ok(Stop::AtOnce) };
             match self.serve(first, requests) {
@@ -310,8 +317,15 @@ impl Worker {
         if self.log.bytes_since_snapshot() >= self.config.snapshot_after_bytes {
             let written = self.log.write_snapshot(self.builder.current(), self.config.clock.now_ms());
             written.unwrap_or_else(|error| warn!(%error, "no metadata snapshot was written"));
+            self.trim();
         }
         Ok(stop)
+    }
+
+    /// The log can stay as it is: after an error the next snapshot is the next occasion.
+    fn trim(&self) {
+        let trimmed = self.log.trim(self.config.retention, self.config.clock.now_ms());
+        trimmed.unwrap_or_else(|error| warn!(%error, "the metadata log was not trimmed"));
     }
 
     fn decide(&mut self, Call { request, reply }: Call) -> Result<(), EmbeddedError> {

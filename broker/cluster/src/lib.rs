@@ -35,7 +35,7 @@ pub use image::{
     MetadataImage, PartitionImage, QuotaKey, TopicImage,
 };
 pub use link::{ControllerLink, ControllerReply, ControllerRequest, ControllerResponse, LinkError};
-pub use metadata_log::{EmbeddedError, METADATA_FOLDER};
+pub use metadata_log::{EmbeddedError, METADATA_FOLDER, MetadataRetention};
 pub use quorum_state::QuorumStateError;
 pub use replay::ReplayError;
 pub use snapshot::SnapshotError;

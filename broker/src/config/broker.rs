@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use compact_str::CompactString;
+use ottla_cluster::MetadataRetention;
 use ottla_model::NodeId;
+use ottla_storage::LogConfig;
 
 use super::conflicts::{self, Conflict};
 use super::groups::GroupsConfig;
@@ -60,6 +62,10 @@ pub struct BrokerConfig {
     pub producer_id_expiration_ms: i64,
     /// `metadata.log.max.record.bytes.between.snapshots`: after so much the metadata log gets its next snapshot.
     pub snapshot_after_bytes: u64,
+    /// `metadata.max.retention.bytes` and `metadata.max.retention.ms`.
+    pub metadata_retention: MetadataRetention,
+    /// `metadata.log.segment.bytes` and `metadata.log.segment.ms`.
+    pub metadata_log: LogConfig,
     settings: Settings,
 }
 
@@ -257,6 +263,16 @@ impl BrokerConfig {
             snapshot_after_bytes: settings
                 .number("metadata.log.max.record.bytes.between.snapshots")
                 .unsigned_abs(),
+            metadata_retention: MetadataRetention {
+                bytes_max: u64::try_from(settings.number("metadata.max.retention.bytes")).ok(),
+                age_ms_max: Some(settings.number("metadata.max.retention.ms")).filter(|age_ms| *age_ms >= 0),
+            },
+            metadata_log: LogConfig {
+                segment_bytes: u32::try_from(settings.number("metadata.log.segment.bytes"))
+                    .unwrap_or(u32::MAX),
+                segment_ms: settings.number("metadata.log.segment.ms"),
+                ..LogConfig::default()
+            },
             settings,
         })
     }

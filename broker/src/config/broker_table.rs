@@ -320,11 +320,15 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     )
     .acts("After so many bytes of records the metadata log gets its next snapshot."),
     Property::new("metadata.log.max.snapshot.interval.ms", Kind::Long(0, i64::MAX), Some("3600000")),
-    Property::new("metadata.log.segment.bytes", Kind::Int(8_388_608, INT_MAX), Some("1073741824")),
-    Property::new("metadata.log.segment.ms", Kind::Long(i64::MIN, i64::MAX), Some("604800000")),
+    Property::new("metadata.log.segment.bytes", Kind::Int(8_388_608, INT_MAX), Some("1073741824"))
+        .acts("A segment of the metadata log does not grow beyond this."),
+    Property::new("metadata.log.segment.ms", Kind::Long(i64::MIN, i64::MAX), Some("604800000"))
+        .acts("A segment of the metadata log takes no records that are so much younger than its first."),
     Property::new("metadata.max.idle.interval.ms", Kind::Int(0, INT_MAX), Some("500")),
-    Property::new("metadata.max.retention.bytes", Kind::Long(i64::MIN, i64::MAX), Some("104857600")),
-    Property::new("metadata.max.retention.ms", Kind::Long(i64::MIN, i64::MAX), Some("604800000")),
+    Property::new("metadata.max.retention.bytes", Kind::Long(i64::MIN, i64::MAX), Some("104857600"))
+        .acts("Beyond this the oldest segments of the metadata log go, if a snapshot holds their records; negative: never."),
+    Property::new("metadata.max.retention.ms", Kind::Long(i64::MIN, i64::MAX), Some("604800000"))
+        .acts("So old segments of the metadata log go, if a snapshot holds their records; negative: never."),
     Property::new("metric.reporters", Kind::List, Some("org.apache.kafka.common.metrics.JmxReporter"))
         .meaningless("there are no Java classes to load")
         .dynamic(),

@@ -206,6 +206,10 @@ impl Log for DiskLog {
         self.raise_start(offset)
     }
 
+    fn delete_below_start(&self) -> Result<u64, LogError> {
+        self.delete_gone()
+    }
+
     fn segments(&self) -> Result<Vec<SegmentInfo>, LogError> {
         self.check_not_abandoned()?;
         self.list_segments()

@@ -31,6 +31,13 @@ impl DiskLog {
         Ok(plan)
     }
 
+    pub(super) fn delete_gone(&self) -> Result<u64, LogError> {
+        let files = self.remove_segments(self.positions().log_start)?;
+        let bytes = files.bytes();
+        files.delete()?;
+        Ok(bytes)
+    }
+
     /// How often the log has lost its end: what was known of its segments holds as long as that stays.
     pub(crate) fn truncations(&self) -> u64 {
         self.truncations.load(Ordering::Acquire)

@@ -5,7 +5,7 @@ use std::io;
 
 use ottla_model::Uuid;
 use ottla_model::batch::CheckedBatch;
-use ottla_storage::io::{Create, Directory};
+use ottla_storage::io::{Create, Directory, DirectoryEntry};
 
 use super::METADATA_FOLDER;
 use super::error::EmbeddedError;
@@ -17,10 +17,16 @@ const METADATA_TOPIC_ID: Uuid = Uuid::ONE;
 
 /// The snapshots in the folder, ascending.
 pub(super) fn snapshots(folder: &dyn Directory) -> Result<Vec<SnapshotId>, EmbeddedError> {
+    Ok(snapshots_with_sizes(folder)?.into_iter().map(|(id, _)| id).collect())
+}
+
+/// The same with their sizes.
+pub(super) fn snapshots_with_sizes(folder: &dyn Directory) -> Result<Vec<(SnapshotId, u64)>, EmbeddedError> {
     let entries = folder.list().map_err(error("list", METADATA_FOLDER))?;
-    let mut ids: Vec<SnapshotId> = entries.iter().filter_map(|entry| entry.name.parse().ok()).collect();
-    ids.sort();
-    Ok(ids)
+    let snapshot = |entry: &DirectoryEntry| Some((entry.name.parse().ok()?, entry.bytes));
+    let mut found: Vec<(SnapshotId, u64)> = entries.iter().filter_map(snapshot).collect();
+    found.sort();
+    Ok(found)
 }
 
 /// Kafka's way: a whole file under another name first, so that what has a snapshot's name is one.

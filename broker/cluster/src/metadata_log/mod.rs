@@ -5,6 +5,7 @@ mod error;
 mod files;
 mod load;
 mod preflight;
+mod trim;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use load::Found;
 
 pub use error::EmbeddedError;
 pub(crate) use preflight::refuse_lost;
+pub use trim::MetadataRetention;
 
 /// The folder of the log.
 pub const METADATA_FOLDER: &str = "__cluster_metadata-0";

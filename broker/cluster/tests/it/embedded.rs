@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_cluster::{
-    ControllerRequest, EmbeddedError, FeedError, ImageBuilder, LinkError, WAITING_REQUESTS_MAX,
+    ControllerRequest, EmbeddedError, FeedError, ImageBuilder, LinkError, MetadataRetention,
+    WAITING_REQUESTS_MAX,
 };
 use ottla_model::batch::{BatchBuilder, NewRecord, RecordBatch};
 use ottla_model::compression::Compression;
@@ -283,6 +284,44 @@ fn a_snapshot_beyond_the_end_of_the_log_stands_for_the_log() {
     drop(node);
     let again = Node::start_with(config, dir.path()).unwrap();
     assert!(again.image.same_content(&image));
+}
+
+#[test]
+fn what_a_snapshot_holds_leaves_the_log_once_the_limits_ask_for_it() {
+    for (bytes_max, is_trimmed) in [(Some(20_000), true), (None, false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = config();
+        config.snapshot_after_bytes = 6000;
+        config.log.segment_bytes = 3000;
+        config.retention = MetadataRetention { bytes_max, age_ms_max: None };
+        let mut node = Node::start_with(config.clone(), dir.path()).unwrap();
+        node.register(registration(-1));
+        for n in 0..150 {
+            node.create(vec![topic(&format!("t{n}"), 2, 1)]);
+            if n >= 10 {
+                node.delete(&format!("t{}", n - 10));
+            }
+        }
+        let image = Arc::clone(&node.image);
+        node.controller.shutdown().unwrap();
+        let kept = snapshots(dir.path());
+        let names: Vec<String> = files(dir.path()).into_iter().map(|(name, _)| name).collect();
+        let mut segments: Vec<_> = names.iter().filter(|name| name.ends_with(".log")).collect();
+        segments.sort();
+        assert_eq!(segments[0] != LOG, is_trimmed, "{names:?}");
+        assert!(names.iter().all(|name| !name.ends_with(".deleted")), "{names:?}");
+        if is_trimmed {
+            assert_eq!(kept.len(), 2, "the bootstrap one went with the log's beginning: {kept:?}");
+            assert!(segments[0][..20] <= kept[0][..20], "the older snapshot can still be gone on from");
+        }
+        let again = Node::start_with(config.clone(), copy(dir.path()).path()).unwrap();
+        assert!(content(&again.image) == content(&image));
+        // And without the newest snapshot.
+        let older = copy(dir.path());
+        std::fs::remove_file(file(older.path(), kept.last().unwrap())).unwrap();
+        let again = Node::start_with(config, older.path()).unwrap();
+        assert!(content(&again.image) == content(&image));
+    }
 }
 
 #[test]

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ottla_cluster::{
     ControllerLink, ControllerReply, ControllerRequest, ControllerResponse, Embedded, EmbeddedConfig,
     EmbeddedController, EmbeddedError, Endpoint, FeedEvent, LinkError, METADATA_FOLDER, MetadataFeed,
-    MetadataImage, NodeIdentity,
+    MetadataImage, MetadataRetention, NodeIdentity,
 };
 use ottla_model::{LeaderEpoch, ManualClock, NodeId, Offset};
 use ottla_protocol::messages::broker_registration::BrokerRegistrationRequest;
 use ottla_protocol::messages::create_topics::{CreatableTopic, CreatableTopicResult, CreateTopicsRequest};
 use ottla_protocol::messages::delete_topics::DeleteTopicsRequest;
-use ottla_storage::LogDir;
+use ottla_storage::{LogConfig, LogDir};
 
 use crate::support::{NODE, directory, settings};
 
@@ -35,6 +35,8 @@ pub(crate) fn config() -> EmbeddedConfig {
         controller: settings(),
         min_insync_replicas: 1,
         snapshot_after_bytes: SNAPSHOT_AFTER_BYTES,
+        retention: MetadataRetention::default(),
+        log: LogConfig::default(),
         clock: Arc::new(ManualClock::new(1_700_000_000_000)),
         entropy: Arc::new(move || {
             let mut bytes = [0x22; 16];
