@@ -203,6 +203,12 @@ impl Cleaning {
         })
     }
 
+    /// The files that have left the log so far, to be deleted after `file.delete.delay.ms`: for a round that does not come
+    /// to its end. Where nobody asks, the next start deletes them.
+    pub fn take_removed(&mut self) -> Vec<RemovedFiles> {
+        std::mem::take(&mut self.report.removed)
+    }
+
     fn work(&mut self) -> Result<Step, CleanError> {
         let (phase, result) = match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Mapping { segments } => self.map_piece(segments)?,
@@ -328,7 +334,8 @@ impl Cleaning {
         let Group { old, mut output, .. } = group;
         let last = old.last().expect("a group has segments");
         let modified_ms = last.info(last.base(), false)?.modified_ms;
-        let new = output.finish(modified_ms)?.to_vec();
+        let finished = output.finish(modified_ms).map(<[_]>::to_vec);
+        let new = finished.map_err(|error| self.log.fail_if_sync(error))?;
         let removed = self.log.replace_segments(&old, &new)?;
         let bytes = output.take_written();
         output.hand_over();

@@ -8,6 +8,11 @@
 //! segments up to where the map came are written anew ([`filter`], [`output`]), in groups that fit one segment, and each
 //! group takes the place of the old ones in one exchange (`disk_log/replace.rs`). Where the map was too small for all
 //! keys, the round ends earlier and the next one goes on from there.
+//!
+//! In memory at a time are the map, as far as keys touched it, one piece to read and one to write, the indexes of the
+//! segment that is written, and one batch, decompressed where it has to be looked into. A batch that takes more than
+//! [`DECOMPRESSED_BATCH_BYTES_MAX`](ottla_model::batch::DECOMPRESSED_BATCH_BYTES_MAX) then, which no broker accepts, makes
+//! its log one that cannot be compacted.
 
 mod cleaner;
 mod filter;

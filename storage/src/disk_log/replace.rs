@@ -207,7 +207,15 @@ impl DiskLog {
     }
 
     fn sync_names(&self) -> Result<(), LogError> {
-        self.directory.sync().map_err(|source| self.error("sync", "", source))
+        self.directory.sync().map_err(|source| self.shared.health.fail("sync", self.directory.path(), source))
+    }
+
+    /// After a failed fsync a directory takes no more writes, whatever the file was.
+    pub(crate) fn fail_if_sync(&self, error: LogError) -> LogError {
+        match error {
+            LogError::Io { action: "sync", path, source } => self.shared.health.fail("sync", path, source),
+            other => other,
+        }
     }
 
     fn error(&self, action: &'static str, name: &str, source: io::Error) -> LogError {

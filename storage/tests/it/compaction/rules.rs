@@ -472,6 +472,7 @@ fn a_cancelled_compaction_leaves_nothing_and_another_can_begin_only_then() {
     while rig.staged().is_empty() {
         assert!(matches!(cleaning.step().unwrap(), Step::More { .. }));
     }
+    assert!(cleaning.take_removed().is_empty(), "nothing was exchanged yet");
     drop(cleaning);
     assert!(rig.staged().is_empty());
     assert_eq!(rig.records(), before);
@@ -572,4 +573,60 @@ fn files_under_temporary_names_beside_a_sound_segment_are_gone_after_a_start_and
             assert!(names(folder.path()).iter().all(|name| !name.ends_with(suffix)));
         }
     }
+}
+
+#[test]
+fn a_compaction_that_ends_early_hands_over_the_files_that_have_left_the_log() {
+    let rig = Rig::new(&LogConfig { segment_bytes: 300, ..config() });
+    for number in 0..12 {
+        rig.append(&[(Some("a"), Some(format!("{number}").as_str()))]);
+    }
+    rig.roll();
+    let mut cleaning = begin(&rig.log, 0, NOW_MS, LIMITS).unwrap();
+    while rig.files(".deleted").is_empty() {
+        assert!(matches!(cleaning.step().unwrap(), Step::More { .. }));
+    }
+    let removed = cleaning.take_removed();
+    drop(cleaning);
+    assert!(removed.iter().all(|files| files.bytes() > 0));
+    for files in removed {
+        files.delete().unwrap();
+    }
+    assert!(rig.files(".deleted").is_empty() && rig.staged().is_empty());
+    assert_eq!(newest(&rig.log)["a"], (11, "11".to_owned()));
+}
+
+#[test]
+fn a_failed_fsync_of_a_new_file_ends_writing_to_the_directory() {
+    use ottla_storage::LogOpening;
+    use ottla_storage::io::sim::{Fault, SimDisk, errno};
+
+    let failed = (0..200).find(|call| {
+        let disk = SimDisk::new();
+        disk.root().folder("t-0").create().unwrap();
+        let opening = LogOpening {
+            directory: disk.root().folder("t-0"),
+            config: config(),
+            is_clean: false,
+            log_start: Offset::ZERO,
+            recovery_point: Offset::ZERO,
+            now_ms: NOW_MS,
+        };
+        let log = Arc::new(DiskLog::open(opening).unwrap().0);
+        append(&log, keyed(&[(Some("a"), Some("1")), (Some("a"), Some("2"))], From::default()));
+        log.roll(NOW_MS).unwrap();
+        log.flush_up_to(Offset::MAX, NOW_MS).unwrap();
+        disk.plan(disk.calls() + call, Fault::Error(errno::EIO));
+        match clean(&log, 0, NOW_MS) {
+            Err(CleanError::Log(LogError::DirectoryFailed(failure))) => {
+                let again = keyed(&[(Some("a"), Some("3"))], From::default());
+                let refused = log.append_as_leader(again, LeaderEpoch::new(3), NOW_MS);
+                assert!(matches!(refused, Err(LogError::DirectoryFailed(_))));
+                assert_eq!(records(&log, false).len(), 2, "what is there is read on");
+                failure.to_string().contains(".cleaned")
+            }
+            _ => false,
+        }
+    });
+    assert!(failed.is_some());
 }
