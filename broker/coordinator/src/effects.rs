@@ -33,8 +33,8 @@ pub enum Append {
     Records {
         /// The records in order.
         records: Vec<Record>,
-        /// The producer in whose transaction they are written (a transactional batch without a sequence); none for a
-        /// plain batch.
+        /// The producer in whose transaction they are written (a transactional batch whose sequence nobody checks, 0 in
+        /// Kafka's); none for a plain batch.
         transaction: Option<(ProducerId, ProducerEpoch)>,
     },
     /// The marker of a transaction that ends.

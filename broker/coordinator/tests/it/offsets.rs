@@ -302,9 +302,7 @@ fn offsets_are_deleted_unless_somebody_subscribes_to_the_topic_or_may_do_so() {
     );
     assert_eq!(offset(&mut host, "t"), -1);
 
-    // A subscription of version 0 to one topic, t.
-    let subscription = "\0\0\0\0\0\x01\0\x01t\0\0\0\0";
-    let consumer = Join { version: 3, protocols: vec![("range", subscription)], ..Join::new() };
+    let consumer = Join { version: 3, protocols: vec![("range", TO_T)], ..Join::new() };
     let token = host.join(consumer);
     host.advance(0);
     let id = host.joined(token).member_id;
@@ -369,6 +367,59 @@ fn an_empty_group_keeps_its_offsets_for_the_retention_from_when_it_became_empty(
     assert_eq!(offset(&mut host, "t"), 1);
     host.advance(600_001);
     assert_eq!((offset(&mut host, "t"), host.state()), (-1, "Dead"));
+}
+
+/// A subscription of version 0 to the topic t alone.
+const TO_T: &str = "\0\0\0\0\0\x01\0\x01t\0\0\0\0";
+
+#[test]
+fn a_group_that_consumes_keeps_what_it_subscribes_to_and_the_rest_grows_old() {
+    let mut host = quick();
+    let join = Join { session_ms: 1_800_000, protocols: vec![("range", TO_T)], version: 3, ..Join::new() };
+    let token = host.join(join);
+    host.advance(0);
+    let id = host.joined(token).member_id;
+    host.sync_all(std::slice::from_ref(&id), &id, 1);
+    for topic in ["t", "left"] {
+        commit(&mut host, &Commit { member: &id, generation: 1, topic, ..SIMPLE });
+    }
+    for day in 1..=20 {
+        for _ in 0..49 {
+            host.advance(DAY_MS / 49);
+            host.heartbeat(&id, None, 1);
+        }
+        if day == 3 {
+            host.restart();
+        }
+        // On the seventh it depends on when it was last looked.
+        if day != 7 {
+            assert_eq!(offset(&mut host, "left"), if day < 7 { 1 } else { -1 }, "day {day}");
+        }
+    }
+    assert_eq!(offset(&mut host, "t"), 1);
+}
+
+#[test]
+fn a_group_that_is_between_rounds_forgets_nothing() {
+    let mut host = quick();
+    let join = Join {
+        session_ms: 1_800_000,
+        rebalance_ms: i32::MAX,
+        protocols: vec![("range", TO_T)],
+        ..Join::new()
+    };
+    let token = host.join(Join { version: 3, ..join.clone() });
+    host.advance(0);
+    let id = host.joined(token).member_id;
+    host.sync_all(std::slice::from_ref(&id), &id, 1);
+    commit(&mut host, &Commit { member: &id, generation: 1, topic: "left", ..SIMPLE });
+    let token = host.join(Join { member: id.clone(), ..join });
+    assert_eq!(host.joined(token).generation_id, 2);
+    for _ in 0..8 * 49 {
+        host.advance(DAY_MS / 49);
+        assert_eq!(host.heartbeat(&id, None, 2), ErrorCode::NONE);
+    }
+    assert_eq!((host.state(), offset(&mut host, "left")), ("CompletingRebalance", 1));
 }
 
 #[test]
