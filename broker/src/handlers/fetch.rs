@@ -9,8 +9,8 @@ use ottla_model::{ErrorCode, LeaderEpoch, NodeId, Offset, PartitionIndex, TopicN
 use ottla_network::{Outcome, Reply};
 use ottla_protocol::Records;
 use ottla_protocol::messages::fetch::{
-    EpochEndOffset, FetchPartition, FetchRequest, FetchResponse, FetchTopic, FetchableTopicResponse,
-    LeaderIdAndEpoch, NodeEndpoint, PartitionData,
+    AbortedTransaction, EpochEndOffset, FetchPartition, FetchRequest, FetchResponse, FetchTopic,
+    FetchableTopicResponse, LeaderIdAndEpoch, NodeEndpoint, PartitionData,
 };
 use ottla_storage::ReadMode;
 
@@ -230,7 +230,7 @@ fn data_of(
     isolation: Isolation,
     slices: &mut Slices,
 ) -> PartitionData {
-    let Fetched { positions, records, diverging } = match result {
+    let Fetched { positions, records, aborted, diverging } = match result {
         Ok(fetched) => fetched,
         Err(error) => {
             let refused = unread(index, error_map::of_partition(&error));
@@ -248,11 +248,15 @@ fn data_of(
         }),
         aborted_transactions: match isolation {
             Isolation::ReadUncommitted => None,
-            Isolation::ReadCommitted => Some(Vec::new()),
+            Isolation::ReadCommitted => Some(aborted.iter().map(aborted_transaction).collect()),
         },
         records: slices.records(records),
         ..PartitionData::default()
     }
+}
+
+fn aborted_transaction(aborted: &ottla_storage::AbortedTransaction) -> AbortedTransaction {
+    AbortedTransaction { producer_id: aborted.producer_id, first_offset: aborted.first_offset }
 }
 
 /// A partition of which nothing was read.

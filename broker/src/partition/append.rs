@@ -108,7 +108,7 @@ impl Partition {
 
     /// Everything below `end` is on every replica that counts: with one replica, here.
     fn commit(&self, end: Offset) {
-        if self.positions.raise_high_watermark(end) {
+        if self.positions.raise_high_watermark(end, |mark| self.log.first_undecided(mark)) {
             self.waiters.moved(self.key);
         }
     }

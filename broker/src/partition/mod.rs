@@ -130,7 +130,9 @@ impl Partition {
             key: PartitionKey(KEY_NEXT.fetch_add(1, Ordering::Relaxed)),
             name: parts.name,
             topic_id: parts.topic_id,
-            positions: PositionsCell::opened(at.log_start, at.log_end.offset, parts.high_watermark),
+            positions: PositionsCell::opened(at.log_start, at.log_end.offset, parts.high_watermark, |mark| {
+                parts.log.first_undecided(mark)
+            }),
             log: parts.log,
             directory: parts.directory,
             flush: parts.flush,
@@ -196,6 +198,13 @@ impl Partition {
         self.waiters.moved(self.key);
     }
 
+    /// Takes over where the log begins since records were taken away at its start.
+    pub(crate) fn log_start_moved(&self) {
+        if self.positions.log_start_is(self.log.positions().log_start) {
+            self.waiters.moved(self.key);
+        }
+    }
+
     fn begin_leading(&self) {
         let leadership = self.leadership.load();
         if !leadership.here {
@@ -204,7 +213,8 @@ impl Partition {
         self.log.begin_epoch(leadership.epoch);
         if leadership.replicas == 1 {
             // The only replica has everything that is on all in-sync replicas.
-            self.positions.raise_high_watermark(self.positions.get().log_end);
+            let end = self.positions.get().log_end;
+            self.positions.raise_high_watermark(end, |mark| self.log.first_undecided(mark));
         }
     }
 

@@ -48,10 +48,17 @@ pub(crate) struct PositionsCell {
 }
 
 impl PositionsCell {
-    /// A log as it was opened, with the high watermark of the last checkpoint put between its ends.
-    pub(crate) fn opened(log_start: Offset, log_end: Offset, checkpointed_high_watermark: Offset) -> Self {
+    /// A log as it was opened, with the high watermark of the last checkpoint put between its ends. `undecided` tells, for
+    /// a high watermark, the first offset whose transaction is not decided.
+    pub(crate) fn opened(
+        log_start: Offset,
+        log_end: Offset,
+        checkpointed_high_watermark: Offset,
+        undecided: impl FnOnce(Offset) -> Option<Offset>,
+    ) -> Self {
         let high_watermark = checkpointed_high_watermark.max(log_start).min(log_end);
-        let positions = Positions { log_start, last_stable: high_watermark, high_watermark, log_end };
+        let last_stable = stable(undecided(high_watermark), log_start, high_watermark);
+        let positions = Positions { log_start, last_stable, high_watermark, log_end };
         positions.check();
         Self { positions: Mutex::new(positions) }
     }
@@ -65,12 +72,35 @@ impl PositionsCell {
         self.set(|positions| positions.log_end = positions.log_end.max(log_end));
     }
 
-    /// Lets consumers see everything below `end`, as far as the log goes. Says whether that was news.
-    pub(crate) fn raise_high_watermark(&self, end: Offset) -> bool {
+    /// Lets consumers see everything below `end`, as far as the log goes. Says whether that was news. `undecided` is asked
+    /// with no lock held. What it tells of a high watermark depends on the records below that alone, so of several raises
+    /// the highest one's answer is right, whoever comes last.
+    pub(crate) fn raise_high_watermark(
+        &self,
+        end: Offset,
+        undecided: impl FnOnce(Offset) -> Option<Offset>,
+    ) -> bool {
+        let now = self.get();
+        let high_watermark = end.min(now.log_end);
+        if high_watermark <= now.high_watermark {
+            return false;
+        }
+        let undecided = undecided(high_watermark);
         self.set(|positions| {
-            positions.high_watermark = positions.high_watermark.max(end.min(positions.log_end));
-            // No transaction can be open here, so what is committed is stable as well.
-            positions.last_stable = positions.high_watermark;
+            if high_watermark > positions.high_watermark {
+                positions.high_watermark = high_watermark;
+                let last_stable = stable(undecided, positions.log_start, high_watermark);
+                positions.last_stable = positions.last_stable.max(last_stable);
+            }
+        })
+    }
+
+    /// Records below `log_start` are gone.
+    pub(crate) fn log_start_is(&self, log_start: Offset) -> bool {
+        self.set(|positions| {
+            positions.log_start = positions.log_start.max(log_start.min(positions.log_end));
+            positions.high_watermark = positions.high_watermark.max(positions.log_start);
+            positions.last_stable = positions.last_stable.max(positions.log_start);
         })
     }
 
@@ -85,6 +115,11 @@ impl PositionsCell {
     }
 }
 
+/// The last stable offset: below it every transaction is decided.
+fn stable(undecided: Option<Offset>, log_start: Offset, high_watermark: Offset) -> Offset {
+    undecided.map_or(high_watermark, |first| first.min(high_watermark)).max(log_start)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,27 +128,57 @@ mod tests {
         Offset::new(value)
     }
 
+    fn none(_: Offset) -> Option<Offset> {
+        None
+    }
+
     #[test]
     fn a_checkpoint_beyond_the_log_is_cut_to_its_ends() {
-        assert_eq!(PositionsCell::opened(offset(5), offset(9), offset(12)).get().high_watermark, offset(9));
-        assert_eq!(PositionsCell::opened(offset(5), offset(9), offset(0)).get().high_watermark, offset(5));
+        assert_eq!(
+            PositionsCell::opened(offset(5), offset(9), offset(12), none).get().high_watermark,
+            offset(9)
+        );
+        assert_eq!(
+            PositionsCell::opened(offset(5), offset(9), offset(0), none).get().high_watermark,
+            offset(5)
+        );
     }
 
     #[test]
     fn the_high_watermark_never_passes_the_log_end_and_never_falls() {
-        let cell = PositionsCell::opened(offset(0), offset(0), offset(0));
+        let cell = PositionsCell::opened(offset(0), offset(0), offset(0), none);
         cell.log_end_is(offset(10));
-        assert!(cell.raise_high_watermark(offset(20)));
+        assert!(cell.raise_high_watermark(offset(20), none));
         assert_eq!(cell.get().high_watermark, offset(10));
-        assert!(!cell.raise_high_watermark(offset(3)));
+        assert!(!cell.raise_high_watermark(offset(3), none));
         assert_eq!(cell.get().last_stable, offset(10));
     }
 
     #[test]
     fn appends_that_report_out_of_order_leave_the_larger_end() {
-        let cell = PositionsCell::opened(offset(0), offset(0), offset(0));
+        let cell = PositionsCell::opened(offset(0), offset(0), offset(0), none);
         cell.log_end_is(offset(8));
         cell.log_end_is(offset(4));
         assert_eq!(cell.get().log_end, offset(8));
+    }
+
+    #[test]
+    fn an_undecided_transaction_holds_the_last_stable_offset_back() {
+        let cell = PositionsCell::opened(offset(0), offset(4), offset(4), |_| Some(offset(2)));
+        assert_eq!((cell.get().last_stable, cell.get().high_watermark), (offset(2), offset(4)));
+        cell.log_end_is(offset(6));
+        assert!(cell.raise_high_watermark(offset(5), |_| Some(offset(2))));
+        assert_eq!((cell.get().last_stable, cell.get().high_watermark), (offset(2), offset(5)));
+        assert!(cell.raise_high_watermark(offset(6), none));
+        assert_eq!(cell.get().last_stable, offset(6));
+    }
+
+    #[test]
+    fn a_raised_log_start_takes_the_positions_below_it_along() {
+        let cell = PositionsCell::opened(offset(0), offset(9), offset(4), |_| Some(offset(1)));
+        assert!(cell.log_start_is(offset(6)));
+        let Positions { log_start, last_stable, high_watermark, log_end } = cell.get();
+        assert_eq!([log_start, last_stable, high_watermark, log_end], [6, 6, 6, 9].map(offset));
+        assert!(!cell.log_start_is(offset(3)));
     }
 }

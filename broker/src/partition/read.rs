@@ -2,7 +2,10 @@
 //! read itself. Copies no record; waits for nothing.
 
 use ottla_model::{LeaderEpoch, Offset};
-use ottla_storage::{EpochEnd, LogError, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice};
+use ottla_storage::{
+    AbortedTransaction, CommittedRead, EpochEnd, LogError, ReadEnd, ReadMode, ReadOutcome, ReadRequest,
+    ReadSlice,
+};
 
 use super::{Partition, PartitionError, Positions};
 
@@ -57,6 +60,8 @@ pub(crate) struct FetchFrom {
 pub(crate) struct Fetched {
     pub(crate) positions: Positions,
     pub(crate) records: Option<ReadSlice>,
+    /// The transactions whose records a reader of committed ones has to leave out.
+    pub(crate) aborted: Vec<AbortedTransaction>,
     /// Set where the fetcher's log and ours part: it has to cut there.
     pub(crate) diverging: Option<EpochEnd>,
 }
@@ -84,7 +89,9 @@ impl Partition {
         self.check_leader(from.current_epoch)?;
         let positions = self.positions();
         if let Some(diverging) = self.divergence(from, &positions)? {
-            return Ok(ReadResult::Fetched(Fetched { positions, records: None, diverging: Some(diverging) }));
+            let aborted = Vec::new();
+            let fetched = Fetched { positions, records: None, aborted, diverging: Some(diverging) };
+            return Ok(ReadResult::Fetched(fetched));
         }
         let request = ReadRequest {
             from: from.offset,
@@ -97,12 +104,18 @@ impl Partition {
             let Positions { log_start: start, log_end: end, .. } = positions;
             return Err(LogError::OffsetOutOfRange { wanted: from.offset, start, end }.into());
         }
-        let records = match self.log.read(&request)? {
+        let CommittedRead { outcome, aborted } = match isolation {
+            Isolation::ReadUncommitted => {
+                CommittedRead { outcome: self.log.read(&request)?, aborted: Vec::new() }
+            }
+            Isolation::ReadCommitted => self.log.read_committed(&request)?,
+        };
+        let records = match outcome {
             ReadOutcome::WouldBlock => return Ok(ReadResult::WouldBlock),
             ReadOutcome::Empty => None,
             ReadOutcome::Found(slice) => Some(slice),
         };
-        Ok(ReadResult::Fetched(Fetched { positions, records, diverging: None }))
+        Ok(ReadResult::Fetched(Fetched { positions, records, aborted, diverging: None }))
     }
 
     /// Where the fetcher's log parts from ours, if the epoch of its last record says so (KIP-595).
