@@ -16,7 +16,7 @@ use ottla_storage::{LogDir, LogDirError};
 use parking_lot::Mutex;
 
 use crate::auto_create::AutoCreate;
-use crate::background::Background;
+use crate::background::{Background, BackgroundState, Cleaners};
 use crate::config::BrokerConfig;
 use crate::flusher::{Flusher, FlusherPace};
 use crate::log_dirs::LogDirs;
@@ -59,6 +59,7 @@ pub struct Broker {
     pub(crate) producer_ids: ProducerIds,
     pub(crate) auto_create: AutoCreate,
     pub(crate) background: Background,
+    cleaners: Arc<Cleaners>,
     pub(crate) groups: Arc<GroupHost>,
     pub(crate) pool: BlockingPool,
     pub(crate) clock: Arc<dyn Clock>,
@@ -88,6 +89,7 @@ impl Broker {
     /// # Errors
     /// When a log directory cannot be loaded. A single log that cannot be opened is none: its partition is offline.
     pub fn open(parts: BrokerParts, image: Arc<MetadataImage>) -> Result<Arc<Self>, OpenError> {
+        let cleaners = Cleaners::new(parts.config.storage.cleaner.clone());
         let broker = Arc::new(Self {
             groups: GroupHost::new(Arc::clone(&parts.config), Arc::clone(&parts.clock)),
             producer_ids: ProducerIds::new(parts.node_id, Arc::clone(&parts.controller)),
@@ -101,6 +103,7 @@ impl Broker {
             controller: parts.controller,
             auto_create: AutoCreate::default(),
             background: Background::default(),
+            cleaners,
             pool: parts.pool,
             clock: parts.clock,
             threads: Mutex::default(),
@@ -128,6 +131,18 @@ impl Broker {
         self.image.load()
     }
 
+    /// What background work has done since the start.
+    #[must_use]
+    pub fn background_state(&self) -> BackgroundState {
+        BackgroundState { retention: self.background.retention_state(), cleaner: self.cleaners.state() }
+    }
+
+    /// The broker is registered, and leads what the metadata says: from now on it coordinates groups. Led partitions are
+    /// loaded once, since their epochs are those of this run.
+    pub(crate) fn begin_coordinating(&self) {
+        self.groups.begin(&self.partitions);
+    }
+
     /// Whether groups of the newer protocol are served (KIP-848): the cluster's feature and this broker's configuration
     /// both say so.
     pub(crate) fn serves_consumer_protocol(&self) -> bool {
@@ -141,6 +156,7 @@ impl Broker {
     /// The first directory that could not be closed in good order; the others are closed all the same.
     pub fn close(&self) -> Result<(), LogDirError> {
         self.background.stop();
+        self.cleaners.stop();
         self.groups.leave();
         self.groups.stop();
         for held in self.log_dirs.iter() {
@@ -193,7 +209,13 @@ impl Broker {
         self.start_thread("ottla-groups-due".to_owned(), move || groups.run())?;
         let broker = Arc::downgrade(self);
         let background = self.background.clone();
-        self.start_thread("ottla-background".to_owned(), move || background.run(&broker))
+        let storage = self.config.storage.clone();
+        self.start_thread("ottla-background".to_owned(), move || background.run(&broker, &storage))?;
+        for number in 0..self.config.storage.cleaner.threads {
+            let (cleaners, broker) = (Arc::clone(&self.cleaners), Arc::downgrade(self));
+            self.start_thread(format!("ottla-cleaner-{number}"), move || cleaners.run(&broker))?;
+        }
+        Ok(())
     }
 
     fn start_thread(&self, name: String, body: impl FnOnce() + Send + 'static) -> Result<(), OpenError> {

@@ -23,9 +23,10 @@ use crate::delayed::waits::Waits;
 use crate::handlers::produce::Handled;
 use crate::handlers::{
     api_versions, consumer_group_describe, consumer_group_heartbeat, create_topics, delete_groups,
-    delete_topics, describe_cluster, describe_configs, describe_groups, describe_topic_partitions, fetch,
-    find_coordinator, heartbeat, init_producer_id, join_group, leave_group, list_groups, list_offsets,
-    metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch, produce, sasl, sync_group,
+    delete_records, delete_topics, describe_cluster, describe_configs, describe_groups,
+    describe_topic_partitions, fetch, find_coordinator, heartbeat, init_producer_id, join_group, leave_group,
+    list_groups, list_offsets, metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch,
+    produce, sasl, sync_group,
 };
 use crate::machine_host::group::GroupHost;
 use crate::reply::ReplyTo;
@@ -45,16 +46,29 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::Fetch),
     Served::all(ApiKey::ListOffsets),
     Served::all(ApiKey::Metadata),
+    Served::all(ApiKey::OffsetCommit),
+    Served::all(ApiKey::OffsetFetch),
     Served::all(ApiKey::FindCoordinator),
+    Served::all(ApiKey::JoinGroup),
+    Served::all(ApiKey::Heartbeat),
+    Served::all(ApiKey::LeaveGroup),
+    Served::all(ApiKey::SyncGroup),
+    Served::all(ApiKey::DescribeGroups),
+    Served::all(ApiKey::ListGroups),
     Served::all(ApiKey::SaslHandshake),
     Served::all(ApiKey::ApiVersions),
     Served::all(ApiKey::CreateTopics),
     Served::all(ApiKey::DeleteTopics),
+    Served::all(ApiKey::DeleteRecords),
     Served::all(ApiKey::InitProducerId),
     Served::all(ApiKey::OffsetForLeaderEpoch),
     Served::all(ApiKey::DescribeConfigs),
     Served::all(ApiKey::SaslAuthenticate),
+    Served::all(ApiKey::DeleteGroups),
+    Served::all(ApiKey::OffsetDelete),
     Served::all(ApiKey::DescribeCluster),
+    Served::all(ApiKey::ConsumerGroupHeartbeat),
+    Served::all(ApiKey::ConsumerGroupDescribe),
     Served::all(ApiKey::DescribeTopicPartitions),
 ];
 
@@ -127,6 +141,7 @@ impl Service {
             ApiKey::ApiVersions => api_versions::handle(call, body(frame)?),
             ApiKey::CreateTopics => create_topics::handle(call, body(frame)?).await,
             ApiKey::DeleteTopics => delete_topics::handle(call, body(frame)?).await,
+            ApiKey::DeleteRecords => delete_records::handle(call, body(frame)?),
             ApiKey::InitProducerId => init_producer_id::handle(call, body(frame)?).await,
             ApiKey::OffsetForLeaderEpoch => offset_for_leader_epoch::handle(call, body(frame)?),
             ApiKey::DescribeConfigs => describe_configs::handle(call, body(frame)?),

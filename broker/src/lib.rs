@@ -26,6 +26,7 @@ mod running;
 mod threads;
 mod write_errors;
 
+pub use background::{BackgroundState, CleanerState, RetentionState, Uncleanable};
 pub use dispatch::{SERVED, Served};
 pub use identity::IdentityError;
 pub use metadata_thread::Fault;

@@ -9,7 +9,6 @@ use ottla_cluster::{ConfigResource, MetadataDelta, MetadataImage, PartitionImage
 use ottla_model::{Offset, PartitionIndex, TopicName, Uuid};
 use ottla_storage::{LoadReport, LoadedLog, Log, LogDirError, TopicPartition};
 
-use crate::background::DELETION_DELAY;
 use crate::context::Broker;
 use crate::log_dirs::HeldDir;
 use crate::partition::settings::PartitionSettings;
@@ -221,13 +220,12 @@ fn hold(
 /// The topic is gone: first nobody finds it any more, then its folders get another name. The files go later.
 fn remove_topic(broker: &Broker, id: &Uuid) {
     let Some(topic) = broker.partitions.remove_topic(id) else { return };
-    let delay_ms = i64::try_from(DELETION_DELAY.as_millis()).unwrap_or(i64::MAX);
-    let due_ms = broker.clock.now_ms().saturating_add(delay_ms);
     for partition in topic.partitions() {
         partition.set_removed();
         if let Some(held) = broker.log_dirs.find(partition.directory()) {
             held.count_out();
         }
+        let due_ms = broker.clock.now_ms().saturating_add(partition.settings().log.file_delete_delay_ms);
         if let Err(error) = partition.directory().remove_log(partition.name(), due_ms) {
             tracing::error!(partition = %partition.name(), %error, "a deleted partition's folder was not renamed");
         }

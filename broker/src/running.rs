@@ -162,6 +162,7 @@ impl RunningBroker {
         let registration = registration(&config, &identity, &listeners, previous_epoch)
             .map_err(StartError::from)
             .and_then(|registration| runtime.block_on(register(&broker, &*link, &mut *feed, registration)));
+        let registration = registration.inspect(|()| broker.begin_coordinating());
         let served = registration.and_then(|()| serve(server, &broker, &pool, feed, on_fault));
         let (server, images) = match served {
             Ok(served) => served,

@@ -1,13 +1,16 @@
 //! The files of deleted partitions, and of segments that left their log: they got another name at once, and go when they
 //! have had their time.
 
+use std::time::{Duration, Instant};
+
 use ottla_storage::Deleted;
 
 use crate::context::Broker;
 
-/// Deletes what is due in every directory.
-pub(crate) fn purge(broker: &Broker) {
+/// Deletes what is due in every directory; says whether all of it could be.
+pub(crate) fn purge(broker: &Broker) -> bool {
     let now_ms = broker.clock.now_ms();
+    let mut all = true;
     for held in broker.log_dirs.iter() {
         match held.dir.delete_due(now_ms) {
             Ok(Deleted { folders: 0, files: 0 }) => {}
@@ -15,13 +18,17 @@ pub(crate) fn purge(broker: &Broker) {
                 tracing::info!(directory = %held.dir.path().display(), folders, files, "deleted files removed")
             }
             Err(error) => {
+                all = false;
                 tracing::error!(directory = %held.dir.path().display(), %error, "deleted files not removed");
             }
         }
     }
+    all
 }
 
-/// Whether something still waits for its time.
-pub(crate) fn is_pending(broker: &Broker) -> bool {
-    broker.log_dirs.iter().any(|held| held.dir.next_deletion_ms().is_some())
+/// When something is next to be deleted.
+pub(crate) fn next(broker: &Broker, now: Instant) -> Option<Instant> {
+    let due_ms = broker.log_dirs.iter().filter_map(|held| held.dir.next_deletion_ms()).min()?;
+    let wait_ms = due_ms.saturating_sub(broker.clock.now_ms());
+    now.checked_add(Duration::from_millis(u64::try_from(wait_ms).unwrap_or(0)))
 }

@@ -1,20 +1,37 @@
-//! One thread for work that nobody waits for and that comes rarely: the files of deleted topics, producers that were
-//! silent for long. Each job has a file of its own; here is only when it runs.
+//! Work that nobody waits for and that comes rarely: what retention lets go, the files of what was deleted, producers that
+//! were silent for long, on one thread; compaction on threads of its own (`cleaner.rs`). Each job has a file of its own;
+//! here is only when it runs.
 
+mod cleaner;
 mod deletion;
 mod expiry;
+mod retention;
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::config::StorageConfig;
 use crate::context::Broker;
 
-/// How long the files of a deleted topic stay (`file.delete.delay.ms`, which cannot be changed yet).
-pub(crate) const DELETION_DELAY: Duration = Duration::from_secs(60);
+pub(crate) use cleaner::Cleaners;
+pub use cleaner::{CleanerState, Uncleanable};
+pub use retention::RetentionState;
+
 /// How often silent producers are looked for (Kafka's `producer.id.expiration.check.interval.ms`).
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(600);
+/// Files that could not be deleted are tried again after so long.
+const DELETION_RETRY: Duration = Duration::from_secs(60);
+
+/// What background work has done since the start.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BackgroundState {
+    /// What retention let go.
+    pub retention: RetentionState,
+    /// What was compacted.
+    pub cleaner: CleanerState,
+}
 
 /// The timetable. Clones are the same one.
 #[derive(Clone, Default)]
@@ -26,19 +43,27 @@ pub(crate) struct Background {
 struct Shared {
     timetable: Mutex<Timetable>,
     changed: Condvar,
+    retention: Mutex<RetentionState>,
 }
 
 #[derive(Default)]
 struct Timetable {
     stopping: bool,
-    /// When the folders that were renamed last may go.
+    /// Something was deleted: when its files may go is to be looked up.
+    has_deleted: bool,
+}
+
+/// When each job runs next.
+struct Due {
+    retention: Instant,
+    expiry: Instant,
     deletion: Option<Instant>,
 }
 
 impl Background {
-    /// A topic was deleted: its files go after the delay. A later one puts it off for both, so that each gets its time.
+    /// A topic was deleted, or segments were: their files go after their delay.
     pub(crate) fn schedule_deletion(&self) {
-        self.shared.timetable.lock().deletion = Some(Instant::now() + DELETION_DELAY);
+        self.shared.timetable.lock().has_deleted = true;
         self.shared.changed.notify_one();
     }
 
@@ -47,48 +72,53 @@ impl Background {
         self.shared.changed.notify_one();
     }
 
+    pub(crate) fn retention_state(&self) -> RetentionState {
+        self.shared.retention.lock().clone()
+    }
+
     /// Works off the timetable until it is stopped or the broker is gone.
-    pub(crate) fn run(&self, broker: &Weak<Broker>) {
-        // What an earlier run left behind has had its time.
-        self.schedule_deletion();
-        let mut expiry = Instant::now() + EXPIRY_INTERVAL;
-        while self.sleep_until(expiry) {
+    pub(crate) fn run(&self, broker: &Weak<Broker>, storage: &StorageConfig) {
+        let begin = Instant::now();
+        let mut retention = retention::Retention::default();
+        let mut due = Due {
+            retention: begin + storage.initial_delay,
+            expiry: begin + EXPIRY_INTERVAL,
+            deletion: Some(begin),
+        };
+        while self.sleep_until(&due) {
             let Some(broker) = broker.upgrade() else { return };
             let now = Instant::now();
-            if self.take_deletion(now) {
-                deletion::purge(&broker);
-                if deletion::is_pending(&broker) {
-                    self.schedule_deletion();
-                }
+            if due.retention <= now {
+                retention.pass(&broker, &self.shared.retention);
+                due.retention = now + storage.retention_interval;
+                due.deletion = Some(now);
             }
-            if expiry <= now {
+            if due.expiry <= now {
                 expiry::expire_producers(&broker);
-                expiry = now + EXPIRY_INTERVAL;
+                due.expiry = now + EXPIRY_INTERVAL;
+            }
+            let has_deleted = std::mem::take(&mut self.shared.timetable.lock().has_deleted);
+            if has_deleted || due.deletion.is_some_and(|deletion| deletion <= now) {
+                let again_at_the_soonest =
+                    now + if deletion::purge(&broker) { Duration::ZERO } else { DELETION_RETRY };
+                due.deletion = deletion::next(&broker, now).map(|next| next.max(again_at_the_soonest));
             }
         }
     }
 
     /// Sleeps until something is due; false when it is time to stop.
-    fn sleep_until(&self, expiry: Instant) -> bool {
+    fn sleep_until(&self, due: &Due) -> bool {
         let mut timetable = self.shared.timetable.lock();
         loop {
             if timetable.stopping {
                 return false;
             }
-            let due = timetable.deletion.map_or(expiry, |deletion| deletion.min(expiry));
-            if due <= Instant::now() {
+            let next = due.retention.min(due.expiry);
+            let next = due.deletion.map_or(next, |deletion| deletion.min(next));
+            if timetable.has_deleted || next <= Instant::now() {
                 return true;
             }
-            self.shared.changed.wait_until(&mut timetable, due);
+            self.shared.changed.wait_until(&mut timetable, next);
         }
-    }
-
-    fn take_deletion(&self, now: Instant) -> bool {
-        let deletion = &mut self.shared.timetable.lock().deletion;
-        let due = deletion.is_some_and(|at| at <= now);
-        if due {
-            *deletion = None;
-        }
-        due
     }
 }

@@ -112,7 +112,7 @@ pub struct TopicRules {
 }
 
 /// How logs are loaded, flushed and written down.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StorageConfig {
     /// `num.recovery.threads.per.data.dir`.
     pub recovery_threads_per_dir: usize,
@@ -120,6 +120,29 @@ pub struct StorageConfig {
     pub recovery_point_interval: Duration,
     /// `replica.high.watermark.checkpoint.interval.ms`.
     pub high_watermark_interval: Duration,
+    /// `log.initial.task.delay.ms`: how long after the start background work begins.
+    pub initial_delay: Duration,
+    /// `log.retention.check.interval.ms`.
+    pub retention_interval: Duration,
+    /// How logs are compacted.
+    pub cleaner: CleanerConfig,
+}
+
+/// How logs are compacted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CleanerConfig {
+    /// `log.cleaner.threads`; none where `log.cleaner.enable` is off.
+    pub threads: usize,
+    /// `log.cleaner.backoff.ms`.
+    pub backoff: Duration,
+    /// `log.cleaner.dedupe.buffer.size`, over all threads.
+    pub dedupe_bytes: u64,
+    /// `log.cleaner.io.buffer.load.factor`.
+    pub load_factor: f64,
+    /// `log.cleaner.io.buffer.size`, over all threads.
+    pub io_buffer_bytes: usize,
+    /// `log.cleaner.io.max.bytes.per.second`.
+    pub bytes_per_second: f64,
 }
 
 /// Why the configuration cannot be used: one sentence for each reason.
@@ -322,6 +345,23 @@ impl StorageConfig {
             recovery_threads_per_dir: count(settings, "num.recovery.threads.per.data.dir"),
             recovery_point_interval: duration(settings, "log.flush.offset.checkpoint.interval.ms"),
             high_watermark_interval: duration(settings, "replica.high.watermark.checkpoint.interval.ms"),
+            initial_delay: duration(settings, "log.initial.task.delay.ms"),
+            retention_interval: duration(settings, "log.retention.check.interval.ms"),
+            cleaner: CleanerConfig::new(settings),
+        }
+    }
+}
+
+impl CleanerConfig {
+    fn new(settings: &Settings) -> Self {
+        let enabled = settings.boolean("log.cleaner.enable");
+        Self {
+            threads: if enabled { count(settings, "log.cleaner.threads") } else { 0 },
+            backoff: duration(settings, "log.cleaner.backoff.ms"),
+            dedupe_bytes: u64::try_from(settings.number("log.cleaner.dedupe.buffer.size")).unwrap_or(0),
+            load_factor: settings.double("log.cleaner.io.buffer.load.factor"),
+            io_buffer_bytes: count(settings, "log.cleaner.io.buffer.size"),
+            bytes_per_second: settings.double("log.cleaner.io.max.bytes.per.second"),
         }
     }
 }

@@ -206,25 +206,44 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("listeners", Kind::List, Some("PLAINTEXT://127.0.0.1:9092"))
         .acts("Where to listen, as NAME://host:port; port 0 takes a free one.")
         .dynamic(),
-    Property::new("log.cleaner.backoff.ms", Kind::Long(0, i64::MAX), Some("15000")).dynamic(),
-    Property::new("log.cleaner.dedupe.buffer.size", Kind::Long(i64::MIN, i64::MAX), Some("134217728"))
+    Property::new("log.cleaner.backoff.ms", Kind::Long(0, i64::MAX), Some("15000"))
+        .acts("How long the cleaner rests where no log is due.")
         .dynamic(),
-    Property::new("log.cleaner.delete.retention.ms", Kind::Long(0, i64::MAX), Some("86400000")).dynamic(),
-    Property::new("log.cleaner.enable", Kind::Boolean, Some("true")),
-    Property::new("log.cleaner.io.buffer.load.factor", Kind::Double(0.0, f64::MAX), Some("0.9")).dynamic(),
-    Property::new("log.cleaner.io.buffer.size", Kind::Int(0, INT_MAX), Some("524288")).dynamic(),
+    Property::new("log.cleaner.dedupe.buffer.size", Kind::Long(i64::MIN, i64::MAX), Some("134217728"))
+        .acts("The memory for the keys of a compaction, in bytes, over all its threads.")
+        .dynamic(),
+    Property::new("log.cleaner.delete.retention.ms", Kind::Long(0, i64::MAX), Some("86400000"))
+        .acts("How long compaction keeps tombstones and transaction markers.")
+        .dynamic(),
+    Property::new("log.cleaner.enable", Kind::Boolean, Some("true")).acts("Whether logs are compacted."),
+    Property::new("log.cleaner.io.buffer.load.factor", Kind::Double(0.0, f64::MAX), Some("0.9"))
+        .acts("How far the memory for keys may be filled, 0 to 1.")
+        .dynamic(),
+    Property::new("log.cleaner.io.buffer.size", Kind::Int(0, INT_MAX), Some("524288"))
+        .acts("How much a compaction reads and writes at once, in bytes, over all its threads.")
+        .dynamic(),
     Property::new(
         "log.cleaner.io.max.bytes.per.second",
         Kind::Double(0.0, f64::MAX),
         Some("1.7976931348623157E308"),
     )
+    .acts("How many bytes compaction reads and writes a second at most.")
     .dynamic(),
     Property::new("log.cleaner.max.compaction.lag.ms", Kind::Long(1, i64::MAX), Some("9223372036854775807"))
+        .acts("A record is compacted at the latest after so long.")
         .dynamic(),
-    Property::new("log.cleaner.min.cleanable.ratio", Kind::Double(0.0, 1.0), Some("0.5")).dynamic(),
-    Property::new("log.cleaner.min.compaction.lag.ms", Kind::Long(0, i64::MAX), Some("0")).dynamic(),
-    Property::new("log.cleaner.threads", Kind::Int(0, INT_MAX), Some("1")).dynamic(),
-    Property::new("log.cleanup.policy", Kind::ListOf(&["compact", "delete"]), Some("delete")).dynamic(),
+    Property::new("log.cleaner.min.cleanable.ratio", Kind::Double(0.0, 1.0), Some("0.5"))
+        .acts("A log is compacted once more than this share of it is new since the last time.")
+        .dynamic(),
+    Property::new("log.cleaner.min.compaction.lag.ms", Kind::Long(0, i64::MAX), Some("0"))
+        .acts("A record is not compacted before this age.")
+        .dynamic(),
+    Property::new("log.cleaner.threads", Kind::Int(0, INT_MAX), Some("1"))
+        .acts("The threads that compact logs.")
+        .dynamic(),
+    Property::new("log.cleanup.policy", Kind::ListOf(&["compact", "delete"]), Some("delete"))
+        .acts("What happens to old records: delete, compact, or both.")
+        .dynamic(),
     Property::new("log.dir", Kind::List, None).acts("The older name of log.dirs."),
     Property::new("log.dir.failure.timeout.ms", Kind::Long(1, i64::MAX), Some("30000")),
     Property::new("log.dirs", Kind::List, None)
@@ -250,6 +269,9 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("log.index.size.max.bytes", Kind::Int(4, INT_MAX), Some("10485760"))
         .acts("The largest size of an index; a full one makes the log begin its next segment.")
         .dynamic(),
+    Property::new("log.initial.task.delay.ms", Kind::Long(0, i64::MAX), Some("30000"))
+        .internal()
+        .acts("How long after the start it is first looked for what may be deleted."),
     Property::new("log.local.retention.bytes", Kind::Long(-2, i64::MAX), Some("-2")).dynamic(),
     Property::new("log.local.retention.ms", Kind::Long(-2, i64::MAX), Some("-2")).dynamic(),
     Property::new("log.message.timestamp.after.max.ms", Kind::Long(0, i64::MAX), Some("3600000"))
@@ -274,11 +296,18 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
         .dynamic(),
     Property::new("log.remote.copy.lag.bytes", Kind::Long(-1, i64::MAX), Some("-1")).dynamic(),
     Property::new("log.remote.copy.lag.ms", Kind::Long(-1, i64::MAX), Some("0")).dynamic(),
-    Property::new("log.retention.bytes", Kind::Long(i64::MIN, i64::MAX), Some("-1")).dynamic(),
-    Property::new("log.retention.check.interval.ms", Kind::Long(1, i64::MAX), Some("300000")),
-    Property::new("log.retention.hours", Kind::Int(INT_MIN, INT_MAX), Some("168")),
-    Property::new("log.retention.minutes", Kind::Int(INT_MIN, INT_MAX), None),
-    Property::new("log.retention.ms", Kind::Long(i64::MIN, i64::MAX), None).dynamic(),
+    Property::new("log.retention.bytes", Kind::Long(i64::MIN, i64::MAX), Some("-1"))
+        .acts("Old segments are deleted while more than so many bytes a partition stay; -1 for no limit.")
+        .dynamic(),
+    Property::new("log.retention.check.interval.ms", Kind::Long(1, i64::MAX), Some("300000"))
+        .acts("How often it is looked for what may be deleted."),
+    Property::new("log.retention.hours", Kind::Int(INT_MIN, INT_MAX), Some("168"))
+        .acts("Segments whose newest record is older are deleted; log.retention.minutes goes before it."),
+    Property::new("log.retention.minutes", Kind::Int(INT_MIN, INT_MAX), None)
+        .acts("Segments whose newest record is older are deleted; log.retention.ms goes before it."),
+    Property::new("log.retention.ms", Kind::Long(i64::MIN, i64::MAX), None)
+        .acts("Segments whose newest record is older are deleted; -1 for no limit.")
+        .dynamic(),
     Property::new("log.roll.hours", Kind::Int(1, INT_MAX), Some("168"))
         .acts("A segment that has been open for so long is closed; log.roll.ms goes before it."),
     Property::new("log.roll.jitter.hours", Kind::Int(0, INT_MAX), Some("0"))
@@ -292,7 +321,9 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("log.segment.bytes", Kind::Int(1_048_576, INT_MAX), Some("1073741824"))
         .acts("A segment that would grow beyond this is closed and the next one begun.")
         .dynamic(),
-    Property::new("log.segment.delete.delay.ms", Kind::Long(0, i64::MAX), Some("60000")).dynamic(),
+    Property::new("log.segment.delete.delay.ms", Kind::Long(0, i64::MAX), Some("60000"))
+        .acts("How long the files of what was deleted stay on the disk.")
+        .dynamic(),
     Property::new("max.connection.creation.rate", Kind::Int(0, INT_MAX), Some("2147483647")).dynamic(),
     Property::new("max.connections", Kind::Int(0, INT_MAX), Some("2147483647"))
         .acts("The most connections that are open at once; a further one waits until one closes.")

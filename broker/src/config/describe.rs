@@ -114,7 +114,7 @@ pub fn describe_broker(broker: &BrokerConfig, dynamic: DynamicConfigs<'_>) -> Ve
         let value = synonyms.first().and_then(|first| first.value.clone());
         described(property, value, synonyms)
     };
-    BROKER_PROPERTIES.iter().map(describe).collect()
+    BROKER_PROPERTIES.iter().filter(|property| !property.internal).map(describe).collect()
 }
 
 /// The dynamic configs that all brokers have in common: what describing the broker with the empty name shows. Only

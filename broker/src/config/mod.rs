@@ -13,7 +13,7 @@ mod rules;
 mod settings;
 pub mod topic;
 
-pub use broker::{BrokerConfig, Sources, UnusableConfig};
+pub use broker::{BrokerConfig, CleanerConfig, Sources, StorageConfig, UnusableConfig};
 pub use describe::{
     DescribedConfig, DescribedSynonym, DynamicConfigs, Source, describe_broker, describe_broker_defaults,
     describe_topic,

@@ -23,6 +23,8 @@ pub struct Property {
     pub effect: Effect,
     /// Whether it could be altered while the broker runs.
     pub dynamic: bool,
+    /// Whether Kafka takes it and does not speak of it.
+    pub internal: bool,
     /// A sentence of documentation; empty where nothing acts.
     pub doc: &'static str,
 }
@@ -104,10 +106,15 @@ impl fmt::Display for InvalidValue {
 impl std::error::Error for InvalidValue {}
 
 impl Property {
+    /// The same, taken and not spoken of.
+    pub(super) const fn internal(self) -> Self {
+        Self { internal: true, ..self }
+    }
+
     /// A property that does not act yet; [`acts`](Self::acts) makes it one that does.
     #[must_use]
     pub const fn new(name: &'static str, kind: Kind, default: Option<&'static str>) -> Self {
-        Self { name, kind, default, effect: Effect::NotYet, dynamic: false, doc: "" }
+        Self { name, kind, default, effect: Effect::NotYet, dynamic: false, internal: false, doc: "" }
     }
 
     /// The same, acting, with its sentence.

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use ottla_cluster::ConfigMap;
 use ottla_cluster::controller::{EffectiveConfig, TopicConfigRules};
-use ottla_model::TopicName;
 
 use super::broker::BrokerConfig;
 use super::describe::{DynamicConfigs, describe_topic};
 use super::topic::TopicConfig;
-use crate::internal_topics;
 
 /// The topic properties over this broker's configuration.
 #[derive(Debug, Clone)]
@@ -28,12 +26,12 @@ impl TopicTable {
 }
 
 impl TopicConfigRules for TopicTable {
-    fn check(&self, topic: &TopicName, configs: &ConfigMap) -> Result<(), String> {
+    fn check(&self, configs: &ConfigMap) -> Result<(), String> {
         let asked = configs.iter().map(|(key, value)| (key.as_str(), Some(value.as_str())));
-        // A coordinator's log is compacted by the very records in it: a tombstone says what is gone.
-        let of_coordinator = |key: &str| key == "cleanup.policy" && internal_topics::is_internal(topic);
-        let asked = asked.filter(|(key, value)| !(of_coordinator(key) && *value == Some("compact")));
-        TopicConfig::check(asked).map_err(|error| error.to_string())
+        let own = configs.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        TopicConfig::check(asked)
+            .and_then(|()| TopicConfig::resolve(&self.broker, DynamicConfigs::NONE, own).check_together())
+            .map_err(|error| error.to_string())
     }
 
     fn effective(&self, configs: &ConfigMap, cluster_defaults: &ConfigMap) -> Vec<EffectiveConfig> {

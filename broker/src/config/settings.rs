@@ -287,6 +287,14 @@ impl Settings {
         }
     }
 
+    /// A floating-point number that has a default.
+    pub(super) fn double(&self, key: &str) -> f64 {
+        match self.value(key) {
+            Some(Value::Double(double)) => double,
+            other => unreachable!("{key} is a floating-point number in the table, not {other:?}"),
+        }
+    }
+
     /// A truth value.
     pub(super) fn boolean(&self, key: &str) -> bool {
         self.value(key) == Some(Value::Boolean(true))
@@ -418,7 +426,7 @@ mod tests {
     #[test]
     fn an_unknown_or_idle_key_is_warned_about_once() {
         let twice = |key| vec![given(key, "1", Origin::Override), given(key, "1", Origin::Override)];
-        for key in ["no.such.key", "log.retention.bytes", "background.threads", "listener.name.x.y"] {
+        for key in ["no.such.key", "log.local.retention.bytes", "background.threads", "listener.name.x.y"] {
             let (_, warnings) = Settings::resolve(twice(key)).unwrap();
             assert_eq!(warnings.len(), 1, "{key}");
         }

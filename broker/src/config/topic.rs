@@ -51,7 +51,8 @@ impl TopicProperty {
 
 /// The topic properties of Kafka 4.4 in the order of their names.
 pub static TOPIC_PROPERTIES: &[TopicProperty] = &[
-    row("cleanup.policy", Kind::ListOf(&["compact", "delete"]), "delete", &[same("log.cleanup.policy")]),
+    row("cleanup.policy", Kind::ListOf(&["compact", "delete"]), "delete", &[same("log.cleanup.policy")])
+    .acts("What happens to old records: delete by age and size, compact to the newest of each key, or both; an empty list keeps all."),
     row("compression.gzip.level", Kind::IntOr(-1, 1, 9), "-1", &[same("compression.gzip.level")])
         .acts("How hard gzip works where compression.type asks for it; -1 leaves the choice to the library."),
     row("compression.lz4.level", Kind::Int(1, 17), "9", &[same("compression.lz4.level")])
@@ -65,9 +66,11 @@ pub static TOPIC_PROPERTIES: &[TopicProperty] = &[
         Kind::Long(0, LONG_MAX),
         "86400000",
         &[same("log.cleaner.delete.retention.ms")],
-    ),
+    )
+    .acts("How long compaction keeps tombstones and transaction markers."),
     row("errors.deadletterqueue.group.enable", Kind::Boolean, "false", &[]),
-    row("file.delete.delay.ms", Kind::Long(0, LONG_MAX), "60000", &[same("log.segment.delete.delay.ms")]),
+    row("file.delete.delay.ms", Kind::Long(0, LONG_MAX), "60000", &[same("log.segment.delete.delay.ms")])
+    .acts("How long the files of what was deleted stay on the disk."),
     row(
         "flush.messages",
         Kind::Long(1, LONG_MAX),
@@ -93,7 +96,8 @@ pub static TOPIC_PROPERTIES: &[TopicProperty] = &[
         Kind::Long(1, LONG_MAX),
         "9223372036854775807",
         &[same("log.cleaner.max.compaction.lag.ms")],
-    ),
+    )
+    .acts("A record is compacted at the latest after so long, where its log is."),
     row(
         "max.decompressed.message.bytes",
         Kind::Int(1, 2_147_483_639),
@@ -129,8 +133,10 @@ pub static TOPIC_PROPERTIES: &[TopicProperty] = &[
         Kind::Double(0.0, 1.0),
         "0.5",
         &[same("log.cleaner.min.cleanable.ratio")],
-    ),
-    row("min.compaction.lag.ms", Kind::Long(0, LONG_MAX), "0", &[same("log.cleaner.min.compaction.lag.ms")]),
+    )
+    .acts("A log is compacted once more than this share of it is new since the last time."),
+    row("min.compaction.lag.ms", Kind::Long(0, LONG_MAX), "0", &[same("log.cleaner.min.compaction.lag.ms")])
+    .acts("A record is not compacted before this age."),
     row("min.insync.replicas", Kind::Int(1, INT_MAX), "1", &[same("min.insync.replicas")])
         .acts("With fewer replicas in sync than this a produce with acks=all is refused."),
     row("preallocate", Kind::Boolean, "false", &[same("log.preallocate")])
@@ -140,7 +146,8 @@ pub static TOPIC_PROPERTIES: &[TopicProperty] = &[
     row("remote.log.copy.disable", Kind::Boolean, "false", &[]),
     row("remote.log.delete.on.disable", Kind::Boolean, "false", &[]),
     row("remote.storage.enable", Kind::Boolean, "false", &[]),
-    row("retention.bytes", Kind::Long(i64::MIN, LONG_MAX), "-1", &[same("log.retention.bytes")]),
+    row("retention.bytes", Kind::Long(i64::MIN, LONG_MAX), "-1", &[same("log.retention.bytes")])
+    .acts("Old segments are deleted while more than so many bytes stay; -1 for no limit."),
     row(
         "retention.ms",
         Kind::Long(-1, LONG_MAX),
@@ -150,7 +157,8 @@ pub static TOPIC_PROPERTIES: &[TopicProperty] = &[
             Synonym { name: "log.retention.minutes", factor: MS_PER_MINUTE },
             Synonym { name: "log.retention.hours", factor: MS_PER_HOUR },
         ],
-    ),
+    )
+    .acts("Segments whose newest record is older are deleted; -1 for no limit."),
     row("segment.bytes", Kind::Int(1_048_576, INT_MAX), "1073741824", &[same("log.segment.bytes")])
         .acts("A segment that would grow beyond this is closed and the next one begun."),
     row("segment.index.bytes", Kind::Int(4, INT_MAX), "10485760", &[same("log.index.size.max.bytes")])
@@ -211,6 +219,22 @@ pub struct TopicConfig {
     pub preallocate: bool,
     /// `cleanup.policy` names `compact`.
     pub is_compacted: bool,
+    /// `cleanup.policy` names `delete`.
+    pub deletes: bool,
+    /// `retention.ms`; `None` keeps records of any age.
+    pub retention_ms: Option<i64>,
+    /// `retention.bytes`; `None` keeps any number of bytes.
+    pub retention_bytes: Option<u64>,
+    /// `file.delete.delay.ms`.
+    pub file_delete_delay_ms: i64,
+    /// `delete.retention.ms`.
+    pub delete_retention_ms: i64,
+    /// `min.compaction.lag.ms`.
+    pub min_compaction_lag_ms: i64,
+    /// `max.compaction.lag.ms`.
+    pub max_compaction_lag_ms: i64,
+    /// `min.cleanable.dirty.ratio`, 0 to 1.
+    pub min_cleanable_dirty_ratio: f64,
     /// `min.insync.replicas`.
     pub min_insync_replicas: u32,
 }
@@ -253,6 +277,14 @@ pub enum TopicConfigError {
     /// The value breaks the property's bounds.
     #[error("{0}.")]
     Invalid(InvalidValue),
+    /// Records would have to be compacted before they may be.
+    #[error("conflict topic config setting min.compaction.lag.ms ({min}) > max.compaction.lag.ms ({max})")]
+    CompactionLags {
+        /// `min.compaction.lag.ms`.
+        min: i64,
+        /// `max.compaction.lag.ms`.
+        max: i64,
+    },
     /// Kafka knows the key, and this version would not do what it says.
     #[error("The topic config {key} cannot be set to {value}: this version does not act on it yet.")]
     NotYet {
@@ -285,6 +317,16 @@ impl TopicConfig {
         Ok(())
     }
 
+    /// Checks the values that come of those that somebody asks for and those that are inherited, with regard to each other.
+    ///
+    /// # Errors
+    ///
+    /// When two of them contradict each other.
+    pub fn check_together(&self) -> Result<(), TopicConfigError> {
+        let (min, max) = (self.min_compaction_lag_ms, self.max_compaction_lag_ms);
+        if min > max { Err(TopicConfigError::CompactionLags { min, max }) } else { Ok(()) }
+    }
+
     /// The settings of a topic: its own values before the dynamic ones of node and cluster, those before the
     /// broker's file. A stored value that breaks its bounds (written by a newer version, say) counts as not there.
     #[must_use]
@@ -311,6 +353,11 @@ impl TopicConfig {
             Value::Text(text) => text,
             other => unreachable!("{key} is text in the table, not {other:?}"),
         };
+        let policies = match value("cleanup.policy") {
+            Value::List(words) => words,
+            other => unreachable!("cleanup.policy is a list in the table, not {other:?}"),
+        };
+        let has_policy = |policy: &str| policies.iter().any(|word| word == policy);
         let unless_never =
             |key: &str| u64::try_from(long(key)).ok().filter(|number| *number < LONG_MAX.unsigned_abs());
         Self {
@@ -331,7 +378,18 @@ impl TopicConfig {
             flush_messages: unless_never("flush.messages"),
             flush_interval: unless_never("flush.ms").map(Duration::from_millis),
             preallocate: value("preallocate") == Value::Boolean(true),
-            is_compacted: matches!(value("cleanup.policy"), Value::List(words) if words.iter().any(|w| w == "compact")),
+            is_compacted: has_policy("compact"),
+            deletes: has_policy("delete"),
+            retention_ms: Some(long("retention.ms")).filter(|ms| *ms >= 0),
+            retention_bytes: u64::try_from(long("retention.bytes")).ok(),
+            file_delete_delay_ms: long("file.delete.delay.ms"),
+            delete_retention_ms: long("delete.retention.ms"),
+            min_compaction_lag_ms: long("min.compaction.lag.ms"),
+            max_compaction_lag_ms: long("max.compaction.lag.ms"),
+            min_cleanable_dirty_ratio: match value("min.cleanable.dirty.ratio") {
+                Value::Double(ratio) => ratio,
+                other => unreachable!("min.cleanable.dirty.ratio is a ratio in the table, not {other:?}"),
+            },
             min_insync_replicas: size("min.insync.replicas"),
         }
     }
@@ -437,7 +495,7 @@ mod tests {
         let check =
             |key: &'static str, value| TopicConfig::check([(key, value)]).map_err(|error| error.to_string());
         assert_eq!(check("segment.bytes", Some("1048576")), Ok(()));
-        for (key, default) in [("cleanup.policy", "delete"), ("retention.ms", "604800000")] {
+        for (key, default) in [("local.retention.bytes", "-2"), ("remote.storage.enable", "false")] {
             let message = format!(
                 "The topic config {key} cannot be set to {default}: this version does not act on it yet."
             );
@@ -454,10 +512,25 @@ mod tests {
                  it must be a whole number from 1048576 to 2147483647 bytes."
                 .to_owned())
         );
-        assert_eq!(
-            check("cleanup.policy", Some("compact")),
-            Err("The topic config cleanup.policy cannot be set to compact: this version does not act on it yet."
-                .to_owned())
-        );
+        assert_eq!(check("cleanup.policy", Some("compact,delete")), Ok(()));
+        assert!(check("cleanup.policy", Some("purge")).is_err());
+    }
+
+    #[test]
+    fn what_is_kept_is_what_the_topic_says_or_the_broker() {
+        let resolve = |pairs: &[(&str, &str)], own: &[(&'static str, &'static str)]| {
+            TopicConfig::resolve(&broker(pairs), DynamicConfigs::NONE, own.iter().copied())
+        };
+        let plain = resolve(&[], &[]);
+        assert!(plain.deletes && !plain.is_compacted);
+        assert_eq!((plain.retention_ms, plain.retention_bytes), (Some(604_800_000), None));
+        assert_eq!(resolve(&[("log.retention.hours", "1")], &[]).retention_ms, Some(3_600_000));
+        assert_eq!(resolve(&[("log.retention.hours", "-1")], &[]).retention_ms, None);
+        assert_eq!(resolve(&[], &[("retention.ms", "-1")]).retention_ms, None);
+        assert_eq!(resolve(&[], &[("retention.bytes", "7")]).retention_bytes, Some(7));
+        let compacted = resolve(&[("log.cleanup.policy", "compact")], &[]);
+        assert!(compacted.is_compacted && !compacted.deletes);
+        let lags = resolve(&[], &[("min.compaction.lag.ms", "9"), ("max.compaction.lag.ms", "8")]);
+        assert_eq!(lags.check_together(), Err(TopicConfigError::CompactionLags { min: 9, max: 8 }));
     }
 }

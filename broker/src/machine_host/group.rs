@@ -1,8 +1,9 @@
 //! The group coordinator: a machine for each partition of `__consumer_offsets` that this broker leads. It follows the
 //! metadata, loads what it begins to lead, and passes events to the machine of their group.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -29,6 +30,8 @@ pub(crate) struct GroupHost {
     shards: ArcSwap<Vec<Option<Arc<Shard>>>>,
     /// Held while shards come and go.
     change: Mutex<()>,
+    /// Set once the broker is registered.
+    begun: AtomicBool,
     config: ArcSwap<GroupConfig>,
     topics: ArcSwap<Arc<dyn Topics>>,
     broker: Arc<BrokerConfig>,
@@ -48,6 +51,7 @@ impl GroupHost {
         Arc::new(Self {
             shards: ArcSwap::default(),
             change: Mutex::default(),
+            begun: AtomicBool::new(false),
             config: ArcSwap::from_pointee(groups.with_groups(&image)),
             topics: ArcSwap::from_pointee(Arc::new(ImageTopics(image)) as Arc<dyn Topics>),
             clock,
@@ -128,7 +132,8 @@ impl GroupHost {
         self.tell_topics(image, delta);
         let led = delta.added.iter().chain(&delta.changed).map(|changed| &changed.topic.name);
         let gone = delta.removed.iter().map(|removed| &removed.topic);
-        if led.chain(gone).any(|topic| topic.as_str() == CONSUMER_OFFSETS) {
+        let concerned = led.chain(gone).any(|topic| topic.as_str() == CONSUMER_OFFSETS);
+        if concerned && self.begun.load(Ordering::Acquire) {
             self.lead(partitions);
         }
     }
@@ -170,8 +175,14 @@ impl GroupHost {
         }
     }
 
+    /// Begins to coordinate: from now on the shards are those of the partitions that are led here.
+    pub(crate) fn begin(self: &Arc<Self>, partitions: &PartitionMap) {
+        self.begun.store(true, Ordering::Release);
+        self.lead(partitions);
+    }
+
     /// Makes the shards those of the partitions that are led here.
-    pub(crate) fn lead(self: &Arc<Self>, partitions: &PartitionMap) {
+    fn lead(self: &Arc<Self>, partitions: &PartitionMap) {
         let _change = self.change.lock();
         let topic = partitions.topic(&TopicName::new(CONSUMER_OFFSETS));
         let before = self.shards.load_full();
@@ -215,12 +226,30 @@ impl GroupHost {
         }
     }
 
+    /// Puts a new shard in the place of one whose machine panicked.
+    fn replace(self: &Arc<Self>, broken: &Arc<Shard>) {
+        // Whoever changes the shards now may be the caller; the next request tries again.
+        let Some(_change) = self.change.try_lock() else { return };
+        let mut shards = Vec::clone(&self.shards.load());
+        let place = shards.iter().position(|shard| shard.as_ref().is_some_and(|it| Arc::ptr_eq(it, broken)));
+        let Some(slot) = place.and_then(|place| shards.get_mut(place)) else { return };
+        let compression = self.broker.groups.compression;
+        let new = Arc::new(Shard::loading(Arc::clone(&broken.partition), broken.epoch, compression));
+        *slot = Some(Arc::clone(&new));
+        self.shards.store(Arc::new(shards));
+        self.load_elsewhere(new);
+    }
+
     /// A log without records takes no reading; all others are read elsewhere.
     fn begin_loading(self: &Arc<Self>, shard: Arc<Shard>) {
         let positions = shard.partition.log().positions();
         if positions.log_start == positions.log_end.offset {
             return self.load(&shard);
         }
+        self.load_elsewhere(shard);
+    }
+
+    fn load_elsewhere(self: &Arc<Self>, shard: Arc<Shard>) {
         let (host, of_job) = (Arc::clone(self), Arc::clone(&shard));
         if self.loaders.spawn(move || host.load(&of_job)).is_err() {
             // The broker stops, or has no thread: there is no coordinator here.
@@ -229,6 +258,13 @@ impl GroupHost {
     }
 
     fn load(self: &Arc<Self>, shard: &Arc<Shard>) {
+        if catch_unwind(AssertUnwindSafe(|| self.load_machine(shard))).is_err() {
+            tracing::error!(partition = %shard.partition.name(), "loading groups panicked: they have no coordinator");
+            self.unload(shard);
+        }
+    }
+
+    fn load_machine(self: &Arc<Self>, shard: &Arc<Shard>) {
         let name = shard.partition.name();
         let topics = Arc::clone(&**self.topics.load());
         let mut machine = GroupMachine::new(self.config.load_full(), topics);
@@ -296,6 +332,9 @@ impl GroupHost {
     /// Sends answers to those who wait, hands work to the pool, and sees to the next deadline. No lock is held.
     fn send(self: &Arc<Self>, shard: &Arc<Shard>, outbox: Outbox) {
         self.alarm.set(shard.deadline_ms());
+        if shard.is_broken() {
+            self.replace(shard);
+        }
         let (deliveries, compute) = outbox.into_parts();
         for (sender, delivery) in deliveries {
             // Whoever waited may have gone with its connection.

@@ -4,8 +4,9 @@
 //! ask (`group.rs`). Gone is for good: who becomes leader again gets a new shard.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use ottla_coordinator::{
     Answer, AppendFailure, Compute, Effects, Event, GroupMachine, Leaves, Now, Reply, Token, refusal,
@@ -73,6 +74,8 @@ pub(super) struct Shard {
     compression: Compression,
     /// When something of the machine's is due.
     deadline_ms: AtomicI64,
+    /// The machine panicked: what it was in the middle of is not known.
+    is_broken: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -96,8 +99,14 @@ impl Shard {
             epoch,
             compression,
             deadline_ms: AtomicI64::new(NEVER),
+            is_broken: AtomicBool::new(false),
             state: Mutex::new(State::Loading { news: Vec::new() }),
         }
+    }
+
+    /// Whether another shard should take this one's place, with a machine that is loaded anew.
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::Acquire)
     }
 
     pub(super) fn deadline_ms(&self) -> i64 {
@@ -105,9 +114,12 @@ impl Shard {
     }
 
     /// The machine is loaded: it serves from now on, unless the partition is gone meanwhile.
-    pub(super) fn serve(&self, mut machine: GroupMachine, now: Now, outbox: &mut Outbox) {
-        let mut state = self.state.lock();
-        let State::Loading { news } = &mut *state else { return };
+    pub(super) fn serve(&self, machine: GroupMachine, now: Now, outbox: &mut Outbox) {
+        self.contained(outbox, |state, outbox| self.begin_serving(machine, now, state, outbox));
+    }
+
+    fn begin_serving(&self, mut machine: GroupMachine, now: Now, state: &mut State, outbox: &mut Outbox) {
+        let State::Loading { news } = state else { return };
         let news = std::mem::take(news);
         let effects = machine.loaded(now);
         let mut serving = Box::new(Serving { machine, waiting: HashMap::new() });
@@ -119,7 +131,7 @@ impl Shard {
         }
         *state = State::Serving(serving);
         if kept.is_err() {
-            self.leave(&mut state, outbox);
+            self.leave(state, outbox);
         }
     }
 
@@ -130,10 +142,23 @@ impl Shard {
 
     /// Gives the machine an event that asks something.
     pub(super) fn ask(&self, event: Event, token: Token, now: Now, outbox: &mut Outbox) -> Asked {
-        let mut state = self.state.lock();
-        let serving = match &mut *state {
+        let asked =
+            self.contained(outbox, |state, outbox| self.ask_machine(event, token, now, state, outbox));
+        // A channel that nobody sends to: the connection is closed.
+        asked.unwrap_or_else(|| Asked::Parked(oneshot::channel().1))
+    }
+
+    fn ask_machine(
+        &self,
+        event: Event,
+        token: Token,
+        now: Now,
+        state: &mut State,
+        outbox: &mut Outbox,
+    ) -> Asked {
+        let serving = match state {
             State::Serving(_) if self.partition.check_writable().is_err() => {
-                self.leave(&mut state, outbox);
+                self.leave(state, outbox);
                 return refused(&event, ErrorCode::NOT_COORDINATOR);
             }
             State::Serving(serving) => serving,
@@ -152,30 +177,32 @@ impl Shard {
             }
         };
         if kept.is_err() {
-            self.leave(&mut state, outbox);
+            self.leave(state, outbox);
         }
         asked
     }
 
     /// Gives the machine an event that has no answer.
     pub(super) fn tell(&self, event: Event, now: Now, outbox: &mut Outbox) {
-        let mut state = self.state.lock();
-        match &mut *state {
+        self.contained(outbox, |state, outbox| match state {
             State::Serving(serving) => {
                 let effects = serving.machine.handle(event, Token(0), now);
                 if serving.carry_out(self, effects, now, outbox).is_err() {
-                    self.leave(&mut state, outbox);
+                    self.leave(state, outbox);
                 }
             }
             State::Loading { news } => news.push(event),
             State::Gone => {}
-        }
+        });
     }
 
     /// Does what is due. A partition that cannot be written any more is given up.
     pub(super) fn tick(&self, now: impl Fn() -> Now, outbox: &mut Outbox) {
-        let mut state = self.state.lock();
-        let State::Serving(serving) = &mut *state else { return };
+        self.contained(outbox, |state, outbox| self.tick_machine(now, state, outbox));
+    }
+
+    fn tick_machine(&self, now: impl Fn() -> Now, state: &mut State, outbox: &mut Outbox) {
+        let State::Serving(serving) = state else { return };
         let mut kept = self.partition.check_writable().map_err(|_| AppendFailure::NotLeader);
         for _ in 0..TICKS_PER_TURN {
             let now = now();
@@ -186,8 +213,23 @@ impl Shard {
             kept = serving.carry_out(self, effects, now, outbox);
         }
         if kept.is_err() {
-            self.leave(&mut state, outbox);
+            self.leave(state, outbox);
         }
+    }
+
+    /// Runs what touches the machine. A panic there ends the machine and nothing else: its waiters' connections are
+    /// closed, and another one is loaded from the log, where everything is that was acknowledged.
+    fn contained<T>(&self, outbox: &mut Outbox, run: impl FnOnce(&mut State, &mut Outbox) -> T) -> Option<T> {
+        let mut state = self.state.lock();
+        let done = catch_unwind(AssertUnwindSafe(|| run(&mut state, outbox)));
+        if done.is_err() {
+            tracing::error!(partition = %self.partition.name(), "a group machine panicked: it is loaded anew");
+            self.deadline_ms.store(NEVER, Ordering::SeqCst);
+            *state = State::Gone;
+            *outbox = Outbox::default();
+            self.is_broken.store(true, Ordering::Release);
+        }
+        done.ok()
     }
 
     fn leave(&self, state: &mut State, outbox: &mut Outbox) {
@@ -244,4 +286,184 @@ impl Serving {
 fn refused(event: &Event, code: ErrorCode) -> Asked {
     let reply = refusal(event, code).expect("an event that asks something has an answer");
     Asked::Answered(Delivery { reply, after: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use ottla_coordinator::{Client, GroupConfig, TopicTable};
+    use ottla_model::batch::BatchRules;
+    use ottla_model::{NodeId, Uuid};
+    use ottla_protocol::messages::heartbeat::HeartbeatRequest;
+    use ottla_protocol::messages::join_group::{JoinGroupRequest, JoinGroupRequestProtocol};
+    use ottla_protocol::messages::offset_commit::{
+        OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic,
+    };
+    use ottla_protocol::messages::offset_fetch::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
+    use ottla_storage::{LogConfig, LogDir, TopicPartition};
+    use tempfile::TempDir;
+
+    use super::super::load;
+    use super::*;
+    use crate::partition::settings::PartitionSettings;
+    use crate::partition::waiters::ReadyLists;
+    use crate::partition::{Leadership, PartitionParts};
+
+    const NOW: Now = Now::same(1_000);
+
+    /// A partition of groups in a directory of its own.
+    struct World {
+        partition: Arc<Partition>,
+        _folder: TempDir,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
+            let directory = Arc::new(LogDir::open(folder.path()).expect("an empty folder opens"));
+            directory.load(1, 0, &|_| LogConfig::default()).expect("an empty folder loads");
+            let name = TopicPartition { topic: "__consumer_offsets".into(), partition: 0.into() };
+            let config = LogConfig::default();
+            let log =
+                directory.create_log(&name, Uuid::ONE, config.clone(), 0).expect("there is room for a log");
+            let settings = PartitionSettings {
+                log: config,
+                rules: BatchRules::default(),
+                min_insync_replicas: 1,
+                flush_interval: None,
+            };
+            let parts = PartitionParts {
+                name,
+                topic_id: Uuid::ONE,
+                log,
+                directory,
+                flush: Arc::default(),
+                settings: Arc::new(settings),
+                high_watermark: Offset::ZERO,
+                ready: ReadyLists::new(1),
+            };
+            let leadership = Leadership {
+                leader: NodeId::new(1),
+                epoch: LeaderEpoch::new(0),
+                replicas: 1,
+                in_sync: 1,
+                here: true,
+            };
+            Self { partition: Partition::new(parts, leadership), _folder: folder }
+        }
+
+        fn shard(&self) -> Shard {
+            Shard::loading(Arc::clone(&self.partition), LeaderEpoch::new(0), Compression::NONE)
+        }
+
+        /// A shard whose machine is what the log says.
+        fn serving(&self) -> Shard {
+            let shard = self.shard();
+            let mut machine =
+                GroupMachine::new(Arc::new(GroupConfig::default()), Arc::new(TopicTable::default()));
+            load::load(&self.partition, &mut machine, 64).expect("the log loads");
+            shard.serve(machine, NOW, &mut Outbox::default());
+            shard
+        }
+    }
+
+    fn ask(shard: &Shard, event: Event, token: u64) -> Asked {
+        shard.ask(event, Token(token), NOW, &mut Outbox::default())
+    }
+
+    fn commit(offset: i64) -> Event {
+        let partition = OffsetCommitRequestPartition {
+            partition_index: 0.into(),
+            committed_offset: Offset::new(offset),
+            ..OffsetCommitRequestPartition::default()
+        };
+        let topic =
+            OffsetCommitRequestTopic { name: "t".into(), topic_id: Uuid::ONE, partitions: vec![partition] };
+        let request = OffsetCommitRequest {
+            group_id: "g".into(),
+            topics: vec![topic],
+            ..OffsetCommitRequest::default()
+        };
+        Event::OffsetCommit { client: Client::default(), request }
+    }
+
+    fn fetch() -> Event {
+        let topic = OffsetFetchRequestTopics {
+            name: "t".into(),
+            topic_id: Uuid::ONE,
+            partition_indexes: vec![0.into()],
+        };
+        let request = OffsetFetchRequestGroup {
+            group_id: "g".into(),
+            topics: Some(vec![topic]),
+            ..OffsetFetchRequestGroup::default()
+        };
+        Event::OffsetFetch { client: Client::default(), request, require_stable: false }
+    }
+
+    /// The error of an answer that is there, and the offset of a fetch.
+    fn told(asked: Asked) -> (ErrorCode, Option<i64>) {
+        let Asked::Answered(Delivery { reply, after: None }) = asked else {
+            panic!("an answer that may leave, not {asked:?}")
+        };
+        match reply {
+            Reply::OffsetCommit(response) => (response.topics[0].partitions[0].error_code, None),
+            Reply::OffsetFetch(group) => {
+                let offset = group.topics.first().map(|topic| topic.partitions[0].committed_offset.get());
+                (group.error_code, offset)
+            }
+            Reply::Heartbeat(response) => (response.error_code, None),
+            other => panic!("not asked for: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_shard_that_loads_says_so_and_one_that_is_gone_sends_elsewhere() {
+        let world = World::new();
+        let shard = world.shard();
+        assert_eq!(told(ask(&shard, commit(1), 1)).0, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+        let heartbeat = Event::Heartbeat { client: Client::default(), request: HeartbeatRequest::default() };
+        assert_eq!(told(ask(&shard, heartbeat, 2)).0, ErrorCode::NONE, "a member is to go on");
+        shard.unload(&mut Outbox::default());
+        assert_eq!(told(ask(&shard, commit(1), 3)).0, ErrorCode::NOT_COORDINATOR);
+    }
+
+    #[test]
+    fn what_was_committed_is_there_for_the_next_machine_of_the_log() {
+        let world = World::new();
+        let shard = world.serving();
+        for offset in 1..=20 {
+            assert_eq!(told(ask(&shard, commit(offset), 2)).0, ErrorCode::NONE);
+        }
+        assert_eq!(told(ask(&shard, fetch(), 3)), (ErrorCode::NONE, Some(20)));
+        assert_eq!(told(ask(&world.serving(), fetch(), 4)), (ErrorCode::NONE, Some(20)));
+    }
+
+    #[test]
+    fn whoever_waits_when_the_partition_leaves_is_told() {
+        let world = World::new();
+        let shard = world.serving();
+        let request = JoinGroupRequest {
+            group_id: "g".into(),
+            session_timeout_ms: 10_000,
+            rebalance_timeout_ms: 10_000,
+            protocol_type: "consumer".into(),
+            protocols: vec![JoinGroupRequestProtocol { name: "range".into(), ..Default::default() }],
+            ..JoinGroupRequest::default()
+        };
+        // In its oldest version a member need not come back with an id.
+        let join = Event::JoinGroup { client: Client::default(), request, random: [7; 16] };
+        let Asked::Parked(mut parked) = ask(&shard, join, 1) else {
+            panic!("the first round waits for more")
+        };
+        assert!(shard.deadline_ms() < NEVER, "it ends by itself");
+        let mut outbox = Outbox::default();
+        shard.unload(&mut outbox);
+        for (sender, delivery) in outbox.into_parts().0 {
+            sender.send(delivery).expect("somebody waits");
+        }
+        let Ok(Delivery { reply: Reply::JoinGroup(response), after: None }) = parked.try_recv() else {
+            panic!("the waiter is answered")
+        };
+        assert_eq!(response.error_code, ErrorCode::NOT_COORDINATOR);
+    }
 }

@@ -52,7 +52,11 @@ fn log_config(topic: &TopicConfig, broker: &BrokerConfig) -> LogConfig {
     let or_never = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     LogConfig {
         segment_bytes: topic.segment_bytes,
-        segment_ms: topic.segment_ms,
+        // A record can be compacted only once its segment is closed.
+        segment_ms: match topic.is_compacted {
+            true => topic.segment_ms.min(topic.max_compaction_lag_ms),
+            false => topic.segment_ms,
+        },
         segment_jitter_ms: topic.segment_jitter_ms,
         index_interval_bytes: topic.index_interval_bytes,
         segment_index_bytes: topic.segment_index_bytes,
@@ -63,7 +67,14 @@ fn log_config(topic: &TopicConfig, broker: &BrokerConfig) -> LogConfig {
         preallocate: topic.preallocate,
         producer_id_expiration_ms: broker.producer_id_expiration_ms,
         is_compacted: topic.is_compacted,
-        ..LogConfig::default()
+        deletes: topic.deletes,
+        retention_ms: topic.retention_ms,
+        retention_bytes: topic.retention_bytes,
+        file_delete_delay_ms: topic.file_delete_delay_ms,
+        delete_retention_ms: topic.delete_retention_ms,
+        min_compaction_lag_ms: topic.min_compaction_lag_ms,
+        max_compaction_lag_ms: topic.max_compaction_lag_ms,
+        min_cleanable_dirty_ratio: topic.min_cleanable_dirty_ratio,
     }
 }
 

@@ -108,7 +108,7 @@ fn a_kafka_configuration_file_is_taken_and_the_flags_lie_above_it() {
          advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093\n\
          controller.listener.names=CONTROLLER\n\
          listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL\n\
-         num.network.threads=3\nlog.dirs=/nowhere\nnum.partitions = 2\nno.such.key=1\nlog.retention.hours=168\n",
+         num.network.threads=3\nlog.dirs=/nowhere\nnum.partitions = 2\nno.such.key=1\nnum.replica.fetchers=1\n",
     )
     .unwrap();
     let process = TestProcess::builder(BROKER)
@@ -121,7 +121,7 @@ fn a_kafka_configuration_file_is_taken_and_the_flags_lie_above_it() {
     let warned =
         |part: &str| exit.stderr.lines().filter(|line| line.contains("WARN") && line.contains(part)).count();
     assert_eq!(warned("no.such.key"), 1, "{}", exit.stderr);
-    assert_eq!(warned("log.retention.hours"), 1, "{}", exit.stderr);
+    assert_eq!(warned("num.replica.fetchers"), 1, "{}", exit.stderr);
     assert_eq!(warned("WARN"), 2, "{}", exit.stderr);
 }
 

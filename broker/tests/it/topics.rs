@@ -67,7 +67,9 @@ fn what_cannot_be_created_has_its_code() {
     assert_eq!(code("zero", 0, &[]), ErrorCode::INVALID_PARTITIONS);
     assert_eq!(code("unknown-key", 1, &[("no.such", "1")]), ErrorCode::INVALID_CONFIG);
     assert_eq!(code("bad-value", 1, &[("segment.bytes", "x")]), ErrorCode::INVALID_CONFIG);
-    assert_eq!(code("idle-key", 1, &[("cleanup.policy", "compact")]), ErrorCode::INVALID_CONFIG);
+    assert_eq!(code("idle-key", 1, &[("remote.storage.enable", "true")]), ErrorCode::INVALID_CONFIG);
+    let lags = [("min.compaction.lag.ms", "9"), ("max.compaction.lag.ms", "8")];
+    assert_eq!(code("contradiction", 1, &lags), ErrorCode::INVALID_CONFIG);
 }
 
 #[test]

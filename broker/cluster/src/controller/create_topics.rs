@@ -155,7 +155,7 @@ impl Rules<'_> {
         let pairs =
             topic.configs.iter().filter_map(|config| Some((config.name.clone(), config.value.clone()?)));
         let configs = pairs.collect();
-        match self.settings.topic_configs.check(&topic.name, &configs) {
+        match self.settings.topic_configs.check(&configs) {
             Ok(()) => Ok(configs),
             Err(message) => Err((ErrorCode::INVALID_CONFIG, message)),
         }

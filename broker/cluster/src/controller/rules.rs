@@ -2,7 +2,6 @@
 //! controller only asks it, before anything is written.
 
 use compact_str::CompactString;
-use ottla_model::TopicName;
 
 use crate::image::ConfigMap;
 
@@ -27,7 +26,7 @@ pub trait TopicConfigRules: Send + Sync {
     ///
     /// # Errors
     /// The message for the client; the error code is 40. It names the key, and the value or the rule.
-    fn check(&self, topic: &TopicName, configs: &ConfigMap) -> Result<(), String>;
+    fn check(&self, configs: &ConfigMap) -> Result<(), String>;
 
     /// All configs of a topic that has these set, with those in force for the rest. `cluster_defaults` are the
     /// dynamic defaults of all brokers.

@@ -8,7 +8,7 @@ use ottla_cluster::controller::{ControllerSettings, EffectiveConfig, Occasion, T
 use ottla_cluster::{
     ConfigMap, ControllerRequest, ControllerResponse, ImageBuilder, MetadataImage, features,
 };
-use ottla_model::{ErrorCode, LeaderEpoch, NodeId, Offset, PartitionIndex, TopicName, Uuid};
+use ottla_model::{ErrorCode, LeaderEpoch, NodeId, Offset, PartitionIndex, Uuid};
 use ottla_protocol::messages::broker_registration::{BrokerRegistrationRequest, Listener};
 use ottla_protocol::messages::create_topics::{
     CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig, CreatableTopicResult,
@@ -24,7 +24,7 @@ pub(crate) const CLUSTER: &str = "MkU3OEVBNTcwNTJENDM2Qg";
 pub(crate) struct TwoConfigs;
 
 impl TopicConfigRules for TwoConfigs {
-    fn check(&self, _: &TopicName, configs: &ConfigMap) -> Result<(), String> {
+    fn check(&self, configs: &ConfigMap) -> Result<(), String> {
         for (name, value) in configs {
             match name.as_str() {
                 "retention.ms" => match value.parse::<i64>() {

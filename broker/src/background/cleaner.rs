@@ -1,0 +1,255 @@
+//! Compaction (`cleanup.policy=compact`): each thread takes the log of which most is new, compacts it, and looks again;
+//! where no log is due it rests. How a log is compacted is storage's affair.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use ottla_storage::compaction::{
+    CleanError, CleanPlan, CleanReport, Cleaner, CleanerLimits, Step, Throttle, dirtiest,
+};
+use ottla_storage::{DiskLog, LogError};
+use parking_lot::{Condvar, Mutex};
+
+use crate::config::CleanerConfig;
+use crate::context::Broker;
+use crate::identity;
+use crate::partition::Partition;
+use crate::partition::waiters::PartitionKey;
+
+/// What was compacted since the start.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CleanerState {
+    /// Rounds that were brought to their end.
+    pub rounds: u64,
+    /// Bytes of the segments that were written anew.
+    pub bytes_before: u64,
+    /// Bytes of those that took their place.
+    pub bytes_after: u64,
+    /// Logs that cannot be compacted.
+    pub uncleanable: Vec<Uncleanable>,
+}
+
+/// A log whose content stands in the way: it is left alone until the next start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uncleanable {
+    /// The partition.
+    pub partition: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The threads' common ground.
+pub(crate) struct Cleaners {
+    config: CleanerConfig,
+    begin: Instant,
+    stopping: Mutex<bool>,
+    stopped: Condvar,
+    throttle: Mutex<Throttle>,
+    work: Mutex<Work>,
+}
+
+#[derive(Default)]
+struct Work {
+    /// Logs that a thread is at.
+    taken: HashSet<PartitionKey>,
+    uncleanable: HashMap<PartitionKey, Uncleanable>,
+    state: CleanerState,
+}
+
+/// A log that is due.
+struct Due {
+    partition: Arc<Partition>,
+    log: Arc<DiskLog>,
+    plan: CleanPlan,
+}
+
+impl Cleaners {
+    pub(crate) fn new(config: CleanerConfig) -> Arc<Self> {
+        Arc::new(Self {
+            begin: Instant::now(),
+            stopping: Mutex::new(false),
+            stopped: Condvar::new(),
+            throttle: Mutex::new(Throttle::new(config.bytes_per_second, Duration::ZERO)),
+            work: Mutex::default(),
+            config,
+        })
+    }
+
+    pub(crate) fn state(&self) -> CleanerState {
+        let work = self.work.lock();
+        let mut uncleanable: Vec<_> = work.uncleanable.values().cloned().collect();
+        uncleanable.sort_by(|a, b| a.partition.cmp(&b.partition));
+        CleanerState { uncleanable, ..work.state.clone() }
+    }
+
+    pub(crate) fn stop(&self) {
+        *self.stopping.lock() = true;
+        self.stopped.notify_all();
+    }
+
+    /// What each thread does until it is stopped or the broker is gone.
+    pub(crate) fn run(&self, broker: &Weak<Broker>) {
+        let cleaner = match Cleaner::new(self.limits()) {
+            Ok(cleaner) => cleaner,
+            Err(error) => return tracing::error!(%error, "no log is compacted"),
+        };
+        while !self.is_stopping() {
+            let Some(broker) = broker.upgrade() else { return };
+            let due = self.take(&broker);
+            let is_done = due.as_ref().is_some_and(|due| self.clean(&broker, &cleaner, due));
+            if let Some(due) = due {
+                self.work.lock().taken.remove(&due.partition.key());
+            }
+            drop(broker);
+            if !is_done && !self.rest(self.config.backoff) {
+                return;
+            }
+        }
+    }
+
+    /// A thread's share.
+    fn limits(&self) -> CleanerLimits {
+        let threads = self.config.threads.max(1);
+        CleanerLimits {
+            dedupe_buffer_bytes: self.config.dedupe_bytes / threads as u64,
+            load_factor: self.config.load_factor,
+            // Half of it to read and half to write, as Kafka divides it.
+            io_buffer_bytes: self.config.io_buffer_bytes / threads / 2,
+        }
+    }
+
+    /// Takes the log of which most is new among those that are due and that nobody is at.
+    fn take(&self, broker: &Broker) -> Option<Due> {
+        let candidates = broker.partitions.all().into_iter().filter(|partition| {
+            let is_compacted = partition.settings().log.is_compacted;
+            is_compacted && partition.check_writable().is_ok() && self.is_free(partition.key())
+        });
+        let planned: Vec<Due> = candidates.filter_map(|partition| plan(broker, partition)).collect();
+        let chosen = dirtiest(planned.iter().enumerate().map(|(place, due)| (place, &due.plan)))?;
+        let due = planned.into_iter().nth(chosen)?;
+        self.work.lock().taken.insert(due.partition.key()).then_some(due)
+    }
+
+    fn is_free(&self, key: PartitionKey) -> bool {
+        let work = self.work.lock();
+        !work.taken.contains(&key) && !work.uncleanable.contains_key(&key)
+    }
+
+    /// Compacts a log; false if it came to nothing.
+    fn clean(&self, broker: &Broker, cleaner: &Cleaner, due: &Due) -> bool {
+        let name = due.partition.name();
+        match self.rounds_of(broker, cleaner, due) {
+            Ok(None) => false,
+            Ok(Some(report)) => {
+                self.done(broker, due, *report);
+                true
+            }
+            Err(error) if error.is_lasting() => {
+                tracing::error!(partition = %name, %error, "a log cannot be compacted and is left as it is");
+                let reason = error.to_string();
+                let uncleanable = Uncleanable { partition: name.to_string(), reason };
+                self.work.lock().uncleanable.insert(due.partition.key(), uncleanable);
+                false
+            }
+            // Its topic was deleted, or its segments went by retention.
+            Err(CleanError::Busy | CleanError::Changed | CleanError::Log(LogError::Closed)) => false,
+            Err(error) => {
+                tracing::error!(partition = %name, %error, "a log was not compacted; it is tried again");
+                false
+            }
+        }
+    }
+
+    /// One round, in pieces with rests between them; none when it is time to stop.
+    fn rounds_of(
+        &self,
+        broker: &Broker,
+        cleaner: &Cleaner,
+        due: &Due,
+    ) -> Result<Option<Box<CleanReport>>, CleanError> {
+        let mut cleaning = cleaner.begin(&due.log, &due.plan, broker.clock.now_ms(), seed())?;
+        loop {
+            match cleaning.step()? {
+                Step::Done(report) => return Ok(Some(report)),
+                Step::More { bytes } => {
+                    let rest = self.throttle.lock().rest_after(bytes, self.begin.elapsed());
+                    if self.is_stopping() || !rest.is_zero() && !self.rest(rest) {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn done(&self, broker: &Broker, due: &Due, report: CleanReport) {
+        let (name, dir) = (due.partition.name(), due.partition.directory());
+        if let Err(error) = dir.set_cleaner_offset(name, report.cleaned_up_to) {
+            tracing::error!(partition = %name, %error, "how far a log was compacted could not be noted");
+        }
+        let delay_ms = due.partition.settings().log.file_delete_delay_ms;
+        let due_ms = broker.clock.now_ms().saturating_add(delay_ms);
+        for files in report.removed {
+            dir.retire(files, due_ms);
+        }
+        broker.background.schedule_deletion();
+        tracing::info!(
+            partition = %name,
+            up_to = %report.cleaned_up_to,
+            keys = report.keys,
+            records_before = report.records_before,
+            records_after = report.records_after,
+            bytes_before = report.bytes_before,
+            bytes_after = report.bytes_after,
+            segments_before = report.segments_before,
+            segments_after = report.segments_after,
+            partial = report.is_partial,
+            "log compacted"
+        );
+        let state = &mut self.work.lock().state;
+        state.rounds += 1;
+        state.bytes_before += report.bytes_before;
+        state.bytes_after += report.bytes_after;
+    }
+
+    fn is_stopping(&self) -> bool {
+        *self.stopping.lock()
+    }
+
+    /// Rests for so long; false when it is time to stop.
+    fn rest(&self, time: Duration) -> bool {
+        let until = Instant::now().checked_add(time);
+        let mut stopping = self.stopping.lock();
+        while !*stopping {
+            match until {
+                Some(until) if self.stopped.wait_until(&mut stopping, until).timed_out() => {
+                    return !*stopping;
+                }
+                Some(_) => {}
+                None => self.stopped.wait(&mut stopping),
+            }
+        }
+        false
+    }
+}
+
+fn plan(broker: &Broker, partition: Arc<Partition>) -> Option<Due> {
+    let (name, dir) = (partition.name(), partition.directory());
+    let log = dir.log(name)?;
+    let high_watermark = partition.positions().high_watermark;
+    match log.plan_cleaning(high_watermark, dir.cleaner_offset(name), broker.clock.now_ms()) {
+        Ok(plan) => Some(Due { log, plan, partition }),
+        Err(LogError::Closed) => None,
+        Err(error) => {
+            tracing::error!(partition = %name, %error, "a log cannot be looked at for compaction");
+            None
+        }
+    }
+}
+
+/// Keys are told apart by a hash that nobody can foresee.
+fn seed() -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] =
+        identity::random_bytes().expect("the system has given random bytes before");
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
