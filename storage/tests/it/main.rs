@@ -10,6 +10,7 @@ mod crash;
 mod damage;
 mod directory;
 mod faults;
+mod kafka_damage;
 mod kafka_logs;
 mod kafka_sets;
 mod manager;
