@@ -2,16 +2,17 @@
 
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
-#[allow(unreachable_pub, reason = "two programs share the file")]
+#[allow(unreachable_pub, dead_code, reason = "two programs share the file")]
 mod cases;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 
 fn messages(criterion: &mut Criterion) {
-    for mut case in cases::all() {
+    for case in cases::all() {
+        let mut work = (case.make)();
         let mut group = criterion.benchmark_group(&case.name);
-        group.bench_function("ottla", |bench| bench.iter(&mut case.ours));
-        group.bench_function("kafka-protocol", |bench| bench.iter(&mut case.theirs));
+        group.bench_function("ottla", |bench| bench.iter(&mut work.ours));
+        group.bench_function("kafka-protocol", |bench| bench.iter(&mut work.theirs));
     }
 }
 

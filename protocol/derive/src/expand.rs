@@ -39,16 +39,26 @@ fn wire_impl(parsed: &Struct) -> TokenStream {
     let mut tagged: Vec<_> = fields.iter().filter(|field| field.tag.is_some()).collect();
     tagged.sort_by_key(|field| field.tag);
 
-    let reads = positional().map(read_field);
-    let writes = positional().map(write_field);
+    let segments = segments(positional());
+    let reads = segments.iter().map(|segment| match segment.as_slice() {
+        [field] => read_field(field),
+        run => read_run(run),
+    });
+    let writes = segments.iter().map(|segment| match segment.as_slice() {
+        [field] => write_field(field),
+        run => write_run(run),
+    });
     let (read_tags, write_tags) = if tagged.is_empty() {
         (quote! { reader.end_struct()?; }, quote! { writer.end_struct(); })
     } else {
         (read_tags(&tagged), write_tags(&tagged))
     };
+    // A part is read and written in one place as a rule, the loop over an array of it.
+    let inline = parsed.message.is_none().then(|| quote! { #[inline] });
     quote! {
         #[automatically_derived]
         impl ::ottla_protocol::codec::Wire for #ident {
+            #inline
             fn read(
                 reader: &mut ::ottla_protocol::codec::Reader,
             ) -> ::core::result::Result<Self, ::ottla_protocol::codec::DecodeError> {
@@ -57,6 +67,7 @@ fn wire_impl(parsed: &Struct) -> TokenStream {
                 Ok(Self { #(#names),* })
             }
 
+            #inline
             fn write(
                 &self,
                 writer: &mut ::ottla_protocol::codec::Writer,
@@ -70,6 +81,89 @@ fn wire_impl(parsed: &Struct) -> TokenStream {
         #[automatically_derived]
         impl ::ottla_protocol::codec::Struct for #ident {
             const NAME: &'static str = #name;
+        }
+    }
+}
+
+/// The fields in order, with those together that are of fixed size and in the same versions.
+fn segments<'a>(fields: impl Iterator<Item = &'a Field>) -> Vec<Vec<&'a Field>> {
+    let mut segments: Vec<Vec<&Field>> = Vec::new();
+    for field in fields {
+        match segments.last_mut() {
+            Some(segment)
+                if is_fixed(field)
+                    && segment.iter().all(|other| is_fixed(other) && other.versions == field.versions) =>
+            {
+                segment.push(field);
+            }
+            _ => segments.push(vec![field]),
+        }
+    }
+    segments
+}
+
+fn is_fixed(field: &Field) -> bool {
+    const FIXED: [&str; 16] = [
+        "bool",
+        "i8",
+        "i16",
+        "u16",
+        "i32",
+        "u32",
+        "i64",
+        "f64",
+        "ErrorCode",
+        "LeaderEpoch",
+        "NodeId",
+        "Offset",
+        "PartitionIndex",
+        "ProducerEpoch",
+        "ProducerId",
+        "Uuid",
+    ];
+    let syn::Type::Path(path) = &field.ty else { return false };
+    path.path.get_ident().is_some_and(|ident| FIXED.iter().any(|fixed| ident == fixed))
+}
+
+fn read_run(run: &[&Field]) -> TokenStream {
+    let idents = run.iter().map(|field| &field.ident);
+    let names = run.iter().map(|field| &field.name);
+    let types: Vec<_> = run.iter().map(|field| &field.ty).collect();
+    let read = quote! {
+        {
+            let mut run = reader.run::<{ 0 #(+ <#types as ::ottla_protocol::codec::Fixed>::BYTES)* }>(
+                &[#((#names, <#types as ::ottla_protocol::codec::Fixed>::BYTES)),*],
+            )?;
+            (#(run.get::<#types>()),*)
+        }
+    };
+    let values = match run.first().map(|field| field.versions) {
+        Some(Versions::ALL) | None => read,
+        Some(Versions { first, last }) => {
+            let defaults = run.iter().map(|field| default_expr(field));
+            quote! { if reader.in_versions(#first, #last) #read else { (#(#defaults),*) } }
+        }
+    };
+    quote! { let (#(#idents),*): (#(#types),*) = #values; }
+}
+
+fn write_run(run: &[&Field]) -> TokenStream {
+    let idents = run.iter().map(|field| &field.ident);
+    let types = run.iter().map(|field| &field.ty);
+    let write = quote! {
+        let mut run = ::ottla_protocol::codec::Run::<{ 0 #(+ <#types as ::ottla_protocol::codec::Fixed>::BYTES)* }>::new();
+        #(run.put(&self.#idents);)*
+        writer.put(run.bytes());
+    };
+    match run.first().map(|field| field.versions) {
+        Some(Versions::ALL) | None => quote! {{ #write }},
+        Some(Versions { first, last }) => {
+            let refusals = run.iter().filter(|field| !field.ignorable).map(|field| {
+                let name = &field.name;
+                let is_not_default = is_not_default(field);
+                quote! { if #is_not_default { return Err(writer.not_in_version(#name)); } }
+            });
+            quote! { if writer.in_versions(#first, #last) { #write } else { #(#refusals)* } }
         }
     }
 }

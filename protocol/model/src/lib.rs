@@ -4,6 +4,7 @@
 pub mod batch;
 mod clock;
 pub mod compression;
+pub mod crc32c;
 mod error_code;
 mod ids;
 mod offset;

@@ -115,6 +115,154 @@ pub const fn size_of_varlong(value: i64) -> usize {
     groups(zigzag_long(value))
 }
 
+/// Numbers below 2¹⁴ or so in a machine word, for the records that have no larger ones.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Packed {
+    bytes: u64,
+    bits: u32,
+}
+
+/// What the numbers of a [`Packed`] are below: they take two bytes at most.
+pub(crate) const PACKED_END: u64 = 1 << 14;
+/// What is copied at once, whatever of it counts.
+pub(crate) const PACKED_COPY_BYTES: usize = size_of::<u128>();
+
+impl Packed {
+    /// Adds a number below [`PACKED_END`]; the caller sees to it that there is room.
+    #[inline]
+    pub(crate) const fn unsigned(&mut self, value: u64) {
+        if value < 0x80 {
+            self.add(value, 1);
+        } else {
+            self.add((value & 0x7f) | 0x80 | (value << 1) & 0x7f00, 2);
+        }
+    }
+
+    /// Adds a number of at most 21 bits.
+    #[inline]
+    pub(crate) const fn wide_unsigned(&mut self, value: u64) {
+        if value < PACKED_END {
+            return self.unsigned(value);
+        }
+        self.add((value & 0x7f) | 0x8080 | (value << 1) & 0x7f00 | (value << 2) & 0x7f_0000, 3);
+    }
+
+    /// Adds a byte of which no bit is set.
+    #[inline]
+    pub(crate) const fn zero(&mut self) {
+        self.bits += 8;
+    }
+
+    #[inline]
+    const fn add(&mut self, bytes: u64, count: u32) {
+        self.bytes |= bytes << (self.bits % u64::BITS);
+        self.bits += 8 * count;
+    }
+
+    /// How many bytes there are.
+    #[inline]
+    pub(crate) const fn len(self) -> usize {
+        (self.bits / 8) as usize
+    }
+
+    /// Appends them behind those of `front`, which are fewer than four.
+    #[inline]
+    pub(crate) fn append_behind(self, front: Self, output: &mut Vec<u8>) {
+        let both = u128::from(self.bytes) << (front.bits % u32::BITS) | u128::from(front.bytes);
+        let end = output.len() + front.len() + self.len();
+        // All bytes there could be are copied, since that is two instructions, and then cut off.
+        output.extend_from_slice(&both.to_le_bytes());
+        output.truncate(end);
+    }
+
+    /// Appends them.
+    #[inline]
+    pub(crate) fn append_to(self, output: &mut Vec<u8>) {
+        self.append_behind(Self::default(), output);
+    }
+}
+
+/// A few numbers one after the other, on the stack, until it is known what stands before them. Room for what a record
+/// begins with: its length, a byte, three numbers of 32 bits and one of 64.
+pub(crate) struct Numbers {
+    bytes: [u8; NUMBERS_ROOM],
+    start: usize,
+    end: usize,
+}
+
+/// A power of two, so that a position is kept within it by a mask; twice what is copied at once.
+const NUMBERS_ROOM: usize = 64;
+/// What is copied at once, whatever of it counts: all that there can be.
+pub(crate) const NUMBERS_BYTES_MAX: usize = 32;
+const _: () = assert!(VARINT_BYTES_MAX + 1 + 3 * VARINT_BYTES_MAX + VARLONG_BYTES_MAX <= NUMBERS_BYTES_MAX);
+const _: () = assert!(VARINT_BYTES_MAX + NUMBERS_BYTES_MAX <= NUMBERS_ROOM);
+
+impl Numbers {
+    /// None, with room for a length in front.
+    #[inline]
+    pub(crate) const fn new() -> Self {
+        Self { bytes: [0; NUMBERS_ROOM], start: VARINT_BYTES_MAX, end: VARINT_BYTES_MAX }
+    }
+
+    /// How many bytes there are.
+    #[inline]
+    pub(crate) const fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    #[inline]
+    pub(crate) const fn byte(&mut self, byte: u8) {
+        self.bytes[self.end % NUMBERS_ROOM] = byte;
+        self.end += 1;
+    }
+
+    #[inline]
+    pub(crate) const fn varint(&mut self, value: i32) {
+        self.groups(zigzag(value) as u64);
+    }
+
+    #[inline]
+    pub(crate) const fn varlong(&mut self, value: i64) {
+        self.groups(zigzag_long(value));
+    }
+
+    #[inline]
+    const fn groups(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.byte(low_byte(value) | 0x80);
+            value >>= 7;
+        }
+        self.byte(low_byte(value));
+    }
+
+    /// Puts a number in front of all others; once.
+    #[inline]
+    pub(crate) const fn varint_in_front(&mut self, value: i32) {
+        debug_assert!(self.start == VARINT_BYTES_MAX, "there is room for one number in front");
+        let end = self.end;
+        self.start -= size_of_varint(value);
+        self.end = self.start;
+        self.varint(value);
+        self.end = end;
+    }
+
+    /// Appends all of them.
+    #[inline]
+    pub(crate) fn append_to(&self, output: &mut Vec<u8>) {
+        let [start, end] = [self.start % NUMBERS_BYTES_MAX, self.end % NUMBERS_ROOM];
+        let room = output.capacity() - output.len();
+        if room < NUMBERS_BYTES_MAX {
+            output.extend_from_slice(self.bytes.get(start..end).unwrap_or_default());
+            return;
+        }
+        // A copy whose length the compiler knows is two instructions; then what does not count is cut off.
+        let whole = output.len() + self.len();
+        let chunk = self.bytes.get(start..start + NUMBERS_BYTES_MAX).unwrap_or_default();
+        output.extend_from_slice(chunk);
+        output.truncate(whole);
+    }
+}
+
 /// Groups of seven bits; zero has one.
 const fn groups(value: u64) -> usize {
     ((64 - (value | 1).leading_zeros()) as usize).div_ceil(7)
@@ -138,11 +286,11 @@ const fn unfinished(present: usize, bytes_max: usize) -> VarintError {
     if present < bytes_max { VarintError::Cut } else { VarintError::TooLong { bytes_max } }
 }
 
-const fn zigzag(value: i32) -> u32 {
+pub(crate) const fn zigzag(value: i32) -> u32 {
     ((value << 1) ^ (value >> 31)).cast_unsigned()
 }
 
-const fn zigzag_long(value: i64) -> u64 {
+pub(crate) const fn zigzag_long(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }
 

@@ -6,6 +6,7 @@ mod error;
 mod nullable;
 mod primitives;
 mod reader;
+mod run;
 mod writer;
 
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use bytes::Bytes;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 pub use nullable::Nullable;
 pub use reader::{ARRAY_ELEMENTS_MAX, Reader, TAGS_MAX, TEXT_BYTES_MAX};
+pub use run::{Fixed, Run};
 pub use writer::{Encoded, Piece, Tags, Writer};
 
 /// A value that stands on the wire. Its form may depend on the version that the reader or writer is set to.

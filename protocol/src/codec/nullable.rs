@@ -112,8 +112,7 @@ names!(TopicName GroupId TransactionalId);
 impl Nullable for Bytes {
     #[inline]
     fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError> {
-        let Some(length) = reader.bytes_length()? else { return Ok(None) };
-        reader.take_bytes(length).map(Some)
+        reader.nullable_bytes()
     }
 
     fn write_nullable(value: Option<&Self>, writer: &mut Writer) -> Result<(), EncodeError> {
@@ -132,7 +131,10 @@ impl Nullable for Bytes {
 impl Nullable for Records {
     #[inline]
     fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError> {
-        Ok(Bytes::read_nullable(reader)?.map(Self::Inline))
+        match reader.nullable_bytes()? {
+            Some(bytes) => Ok(Some(Self::Inline(bytes))),
+            None => Ok(None),
+        }
     }
 
     fn write_nullable(value: Option<&Self>, writer: &mut Writer) -> Result<(), EncodeError> {
@@ -185,6 +187,7 @@ const fn capacity<T>(count: usize, remaining: usize) -> usize {
     if fit < count { fit } else { count }
 }
 
+#[inline]
 fn write_text(text: Option<&str>, writer: &mut Writer) -> Result<(), EncodeError> {
     match text {
         None => writer.put_null_text(),

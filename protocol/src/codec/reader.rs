@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use super::error::{DecodeError, DecodeErrorKind};
+use super::run::Run;
 use super::{Nullable, Wire};
 
 /// The longest text in bytes: lengths of texts have 16 bits and a sign, and the compact form allows no more.
@@ -97,6 +98,37 @@ impl Reader {
         T::read_nullable(self).map_err(|error| error.in_field(name))
     }
 
+    /// Reads fields of fixed size that follow each other, together `N` bytes: [`Run::get`] takes one after the other.
+    ///
+    /// # Errors
+    /// When the input ends within them, in the first one that it does not hold; `fields` have their names and sizes.
+    #[inline]
+    pub fn run<const N: usize>(&mut self, fields: &[(&'static str, usize)]) -> Result<Run<N>, DecodeError> {
+        match self.next_chunk::<N>() {
+            Some(bytes) => {
+                let run = Run::of(*bytes);
+                self.at += N;
+                Ok(run)
+            }
+            None => Err(self.cut_in(fields)),
+        }
+    }
+
+    #[cold]
+    fn cut_in(&self, fields: &[(&'static str, usize)]) -> DecodeError {
+        let mut left = self.remaining();
+        let mut at = self.at;
+        for &(name, needed) in fields {
+            if needed > left {
+                return DecodeError::new(DecodeErrorKind::Truncated { needed, left }, at).in_field(name);
+            }
+            left -= needed;
+            at += needed;
+        }
+        debug_assert!(false, "the fields of a run are as long as the run");
+        DecodeError::new(DecodeErrorKind::Truncated { needed: 1, left: 0 }, at)
+    }
+
     /// Reads a field whose length has the form of inflexible versions, whatever the version.
     ///
     /// # Errors
@@ -182,12 +214,13 @@ impl Reader {
     /// When fewer are left.
     #[inline]
     pub fn take(&mut self, count: usize) -> Result<&[u8], DecodeError> {
-        let left = self.remaining();
-        let Some(taken) = self.frame.get(self.at..).and_then(|rest| rest.get(..count)) else {
-            return Err(DecodeError::new(DecodeErrorKind::Truncated { needed: count, left }, self.at));
-        };
-        self.at += count;
-        Ok(taken)
+        match self.frame.get(self.at..).and_then(|rest| rest.get(..count)) {
+            Some(taken) => {
+                self.at += count;
+                Ok(taken)
+            }
+            None => Err(self.cut(count)),
+        }
     }
 
     /// The next bytes, as a slice that shares the frame.
@@ -196,10 +229,14 @@ impl Reader {
     /// When fewer are left.
     #[inline]
     pub fn take_bytes(&mut self, count: usize) -> Result<Bytes, DecodeError> {
-        self.check_left(count)?;
-        let taken = self.frame.slice(self.at..self.at + count);
-        self.at += count;
-        Ok(taken)
+        match self.at.checked_add(count) {
+            Some(end) if end <= self.frame.len() => {
+                let taken = self.frame.slice(self.at..end);
+                self.at = end;
+                Ok(taken)
+            }
+            _ => Err(self.cut(count)),
+        }
     }
 
     /// The next bytes, copied.
@@ -208,13 +245,13 @@ impl Reader {
     /// When fewer are left.
     #[inline]
     pub fn take_array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let left = self.remaining();
-        match self.frame.get(self.at..).and_then(<[u8]>::first_chunk::<N>) {
+        match self.next_chunk::<N>() {
             Some(taken) => {
+                let taken = *taken;
                 self.at += N;
-                Ok(*taken)
+                Ok(taken)
             }
-            None => Err(DecodeError::new(DecodeErrorKind::Truncated { needed: N, left }, self.at)),
+            None => Err(self.cut(N)),
         }
     }
 
@@ -235,23 +272,53 @@ impl Reader {
         }
     }
 
+    /// The same where most are lengths of records, in two or three bytes.
+    #[inline]
+    fn wide_unsigned_varint(&mut self) -> Result<u32, DecodeError> {
+        if let Some(&[first @ 0x80..=0xff, second, third, ..]) = self.next_chunk::<VARINT_BYTES_MAX>() {
+            let low = u32::from(first & 0x7f) | u32::from(second & 0x7f) << 7;
+            if second < 0x80 {
+                self.at += 2;
+                return Ok(low);
+            }
+            if third < 0x80 {
+                self.at += 3;
+                return Ok(low | u32::from(third) << 14);
+            }
+        }
+        self.unsigned_varint()
+    }
+
     fn long_unsigned_varint(&mut self) -> Result<u32, DecodeError> {
-        let rest = self.frame.get(self.at..).unwrap_or_default();
+        let Some(bytes) = self.next_chunk::<VARINT_BYTES_MAX>() else { return self.last_unsigned_varint() };
         let mut value = 0_u32;
-        for (index, byte) in rest.iter().take(VARINT_BYTES_MAX).enumerate() {
+        for (index, byte) in bytes.iter().enumerate() {
             value |= u32::from(byte & 0x7f) << (7 * index);
             if byte & 0x80 == 0 {
                 self.at += index + 1;
                 return Ok(value);
             }
         }
-        if rest.len() >= VARINT_BYTES_MAX {
-            return Err(self.error(DecodeErrorKind::VarintTooLong));
+        Err(self.error(DecodeErrorKind::VarintTooLong))
+    }
+
+    /// The same where fewer bytes are left than the longest takes.
+    #[cold]
+    fn last_unsigned_varint(&mut self) -> Result<u32, DecodeError> {
+        let rest = self.frame.get(self.at..).unwrap_or_default();
+        let mut value = 0_u32;
+        for (index, byte) in rest.iter().enumerate() {
+            value |= u32::from(byte & 0x7f) << (7 * index);
+            if byte & 0x80 == 0 {
+                self.at += index + 1;
+                return Ok(value);
+            }
         }
         Err(DecodeError::new(DecodeErrorKind::Truncated { needed: 1, left: 0 }, self.at + rest.len()))
     }
 
     /// The length of a text, in either form; none for null.
+    #[inline]
     pub(super) fn text_length(&mut self) -> Result<Option<usize>, DecodeError> {
         let at = self.at;
         let length = if self.flexible {
@@ -267,7 +334,22 @@ impl Reader {
         }
     }
 
-    /// The length of a byte string or records, in either form; none for null.
+    /// A byte string or records, which share the frame; none for null.
+    #[inline]
+    pub(super) fn nullable_bytes(&mut self) -> Result<Option<Bytes>, DecodeError> {
+        let length = if self.flexible {
+            self.wide_unsigned_varint()?.checked_sub(1).map(|length| length as usize)
+        } else {
+            usize::try_from(i32::from_be_bytes(self.take_array()?)).ok()
+        };
+        match length {
+            Some(length) => Ok(Some(self.take_bytes(length)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The number of an array's elements, in either form; none for null.
+    #[inline]
     pub(super) fn bytes_length(&mut self) -> Result<Option<usize>, DecodeError> {
         if self.flexible {
             self.compact_length()
@@ -278,7 +360,20 @@ impl Reader {
 
     /// The number of an array's elements, in either form; none for null. Every element takes a byte at least, so a
     /// count above the bytes left is an error before anything is reserved.
+    #[inline]
     pub(super) fn array_count(&mut self) -> Result<Option<usize>, DecodeError> {
+        // In flexible versions that of a short array is a byte.
+        if self.flexible
+            && let Some(&[byte @ 1..=0x7f]) = self.next_chunk::<1>()
+            && self.remaining() >= usize::from(byte)
+        {
+            self.at += 1;
+            return Ok(Some(usize::from(byte) - 1));
+        }
+        self.any_array_count()
+    }
+
+    fn any_array_count(&mut self) -> Result<Option<usize>, DecodeError> {
         let at = self.at;
         let Some(count) = self.bytes_length()? else { return Ok(None) };
         if count > ARRAY_ELEMENTS_MAX {
@@ -304,7 +399,17 @@ impl Reader {
 
     #[inline]
     fn check_left(&self, needed: usize) -> Result<(), DecodeError> {
-        let left = self.remaining();
-        if needed > left { Err(self.error(DecodeErrorKind::Truncated { needed, left })) } else { Ok(()) }
+        if needed > self.remaining() { Err(self.cut(needed)) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn next_chunk<const N: usize>(&self) -> Option<&[u8; N]> {
+        self.frame.get(self.at..).and_then(<[u8]>::first_chunk::<N>)
+    }
+
+    /// The error where fewer bytes are left than are needed.
+    #[cold]
+    fn cut(&self, needed: usize) -> DecodeError {
+        self.error(DecodeErrorKind::Truncated { needed, left: self.remaining() })
     }
 }

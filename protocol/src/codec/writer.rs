@@ -10,7 +10,7 @@ use super::{Nullable, Wire};
 /// Record data from this size on is passed on as its own piece instead of being copied into the message.
 const SHARED_BYTES_MIN: usize = 4096;
 /// What a fresh writer reserves: most messages are smaller.
-const FIRST_RESERVE_BYTES: usize = 128;
+const FIRST_RESERVE_BYTES: usize = 512;
 /// The largest length that a field or a frame of 32 bits can say.
 const LENGTH_MAX: usize = i32::MAX as usize;
 
@@ -48,26 +48,46 @@ impl Piece {
 /// An encoded message: its parts in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Encoded {
-    pieces: Vec<Piece>,
+    pieces: Pieces,
+}
+
+/// Most messages are one part, which takes no list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Pieces {
+    One([Piece; 1]),
+    /// None, or more than one.
+    Many(Vec<Piece>),
+}
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
 }
 
 impl Encoded {
     /// The parts, in the order of the wire. None is empty, save holes.
     #[must_use]
     pub fn pieces(&self) -> &[Piece] {
-        &self.pieces
+        match &self.pieces {
+            Pieces::One(piece) => piece,
+            Pieces::Many(pieces) => pieces,
+        }
     }
 
     /// The parts, in the order of the wire.
     #[must_use]
     pub fn into_pieces(self) -> Vec<Piece> {
-        self.pieces
+        match self.pieces {
+            Pieces::One(piece) => piece.into(),
+            Pieces::Many(pieces) => pieces,
+        }
     }
 
     /// How many bytes the message has, holes included.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pieces.iter().map(Piece::len).sum()
+        self.pieces().iter().map(Piece::len).sum()
     }
 
     /// Whether the message has no bytes.
@@ -82,13 +102,17 @@ impl Encoded {
     /// [`EncodeErrorKind::Hole`] if there is a hole.
     pub fn into_bytes(self) -> Result<Bytes, EncodeError> {
         let length = self.len();
+        let pieces = match self.pieces {
+            Pieces::One([Piece::Bytes(bytes)]) => return Ok(bytes),
+            Pieces::One(piece) => piece.into(),
+            Pieces::Many(pieces) => pieces,
+        };
         let mut whole = BytesMut::new();
-        for piece in self.pieces {
+        for piece in pieces {
             match piece {
                 Piece::Hole { len, .. } => {
                     return Err(EncodeError::new(EncodeErrorKind::Hole { length: len }));
                 }
-                Piece::Bytes(bytes) if bytes.len() == length => return Ok(bytes),
                 Piece::Bytes(bytes) => {
                     whole.reserve(length - whole.len());
                     whole.extend_from_slice(&bytes);
@@ -157,6 +181,9 @@ impl Writer {
     /// What was written.
     #[must_use]
     pub fn finish(self) -> Encoded {
+        if self.foreign.is_empty() && !self.own.is_empty() {
+            return Encoded { pieces: Pieces::One([Piece::Bytes(self.own.into())]) };
+        }
         let mut pieces = Vec::with_capacity(2 * self.foreign.len() + 1);
         let mut own = Bytes::from(self.own);
         let mut taken = 0;
@@ -170,7 +197,10 @@ impl Writer {
         if !own.is_empty() {
             pieces.push(Piece::Bytes(own));
         }
-        Encoded { pieces }
+        match <[Piece; 1]>::try_from(pieces) {
+            Ok(piece) => Encoded { pieces: Pieces::One(piece) },
+            Err(pieces) => Encoded { pieces: Pieces::Many(pieces) },
+        }
     }
 
     /// Writes a field; errors carry its name.
@@ -281,9 +311,10 @@ impl Writer {
     /// The length of a byte string, records or an array, in either form.
     #[inline]
     pub(super) fn put_length(&mut self, length: usize) -> Result<(), EncodeError> {
-        if self.flexible {
-            return self.put_compact_length(length);
-        }
+        if self.flexible { self.put_compact_length(length) } else { self.put_plain_length(length) }
+    }
+
+    fn put_plain_length(&mut self, length: usize) -> Result<(), EncodeError> {
         self.put(&length_i32(length)?.to_be_bytes());
         Ok(())
     }
@@ -320,12 +351,17 @@ impl Writer {
     #[inline]
     fn put_compact_length(&mut self, length: usize) -> Result<(), EncodeError> {
         // Most lengths, one more than said, are one byte.
-        if let Ok(short @ ..0x7f) = u8::try_from(length) {
-            self.own.push(short + 1);
-            return Ok(());
+        match u8::try_from(length) {
+            Ok(short @ ..0x7f) => {
+                self.own.push(short + 1);
+                Ok(())
+            }
+            _ => self.put_long_compact_length(length),
         }
-        let length = length_i32(length)?;
-        self.put_unsigned_varint(length.unsigned_abs() + 1);
+    }
+
+    fn put_long_compact_length(&mut self, length: usize) -> Result<(), EncodeError> {
+        self.put_long_unsigned_varint(length_i32(length)?.unsigned_abs() + 1);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 use ottla_model::{NodeId, TopicName};
 use ottla_protocol::Message;
-use ottla_protocol::codec::EncodeErrorKind;
+use ottla_protocol::codec::{DecodeErrorKind, EncodeErrorKind};
 
 #[derive(Debug, Clone, PartialEq, Message)]
 #[message(key = 7, versions = 0..=3, flexible = 2)]
@@ -28,6 +28,45 @@ struct Part {
     a: i8,
     #[field(versions = 3..)]
     b: i8,
+}
+
+/// Numbers that are read at once, and some that only one version has.
+#[derive(Debug, Clone, PartialEq, Message)]
+#[message(versions = 0..=1, flexible = none)]
+struct Numbers {
+    first: i16,
+    second: i64,
+    third: bool,
+    #[field(versions = 1.., default = 5)]
+    fourth: i32,
+    #[field(versions = 1.., ignorable)]
+    fifth: ottla_model::Uuid,
+}
+
+#[test]
+fn numbers_in_a_row_are_told_apart_where_the_input_ends() {
+    let numbers = Numbers { first: 1, second: -2, third: true, fourth: 4, ..Numbers::default() };
+    let bytes = numbers.to_bytes(1).expect("it encodes");
+    assert_eq!(bytes.len(), 2 + 8 + 1 + 4 + 16);
+    for (field, range) in
+        [("first", 0..2), ("second", 2..10), ("third", 10..11), ("fourth", 11..15), ("fifth", 15..31)]
+    {
+        for at in range.clone() {
+            let error = Numbers::decode(bytes.slice(..at), 1).unwrap_err();
+            let kind = DecodeErrorKind::Truncated { needed: range.len(), left: at - range.start };
+            assert_eq!((error.kind(), error.at(), error.field().as_str()), (kind, range.start, field));
+        }
+    }
+    assert_eq!(Numbers::decode(bytes, 1), Ok(numbers.clone()));
+    let error = numbers.to_bytes(0).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.field().as_str()),
+        (EncodeErrorKind::NotInVersion { version: 0 }, "fourth")
+    );
+    let older = Numbers { fourth: 5, fifth: ottla_model::Uuid::ONE, ..numbers };
+    let bytes = older.to_bytes(0).expect("what is not the default may be left out");
+    assert_eq!(&bytes[..], b"\0\x01\xff\xff\xff\xff\xff\xff\xff\xfe\x01");
+    assert_eq!(Numbers::decode(bytes, 0), Ok(Numbers { fifth: ottla_model::Uuid::ZERO, ..older }));
 }
 
 fn encode(value: &Everything, version: i16) -> Vec<u8> {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use ottla_model::{Offset, ProducerEpoch, ProducerId};
+use ottla_model::{Offset, ProducerEpoch, ProducerId, crc32c};
 
 use super::{BatchMark, Producer, ProducerStates};
 
@@ -22,7 +22,7 @@ impl ProducerStates {
             producer.write(*id, &mut checked);
         }
         let mut out = VERSION.to_be_bytes().to_vec();
-        out.extend_from_slice(&crc32c::crc32c(&checked).to_be_bytes());
+        out.extend_from_slice(&crc32c::checksum(&checked).to_be_bytes());
         out.extend_from_slice(&checked);
         out
     }
@@ -34,7 +34,7 @@ impl ProducerStates {
         if head.i16()? != VERSION {
             return Err("its version is not 1");
         }
-        if head.i32()?.cast_unsigned() != crc32c::crc32c(checked) {
+        if head.i32()?.cast_unsigned() != crc32c::checksum(checked) {
             return Err("its checksum does not match");
         }
         let mut fields = Fields(checked);

@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ottla_model::Offset;
 use ottla_model::batch::{BATCH_HEADER_BYTES, BATCH_PEEK_BYTES, BatchError, BatchFrame, BatchHeader, MAGIC};
+use ottla_model::{Offset, crc32c};
 
 use super::Segment;
 use super::name::FileKind;
@@ -184,7 +184,7 @@ impl Window<'_> {
             if bytes.is_empty() {
                 break;
             }
-            crc = crc32c::crc32c_append(crc, bytes);
+            crc = crc32c::append(crc, bytes);
             at += bytes.len() as u64;
         }
         Ok(crc)

@@ -6,11 +6,13 @@ use bytes::Bytes;
 use super::attributes::{Attributes, TimestampType};
 use super::checked::CheckedBatch;
 use super::control::{ControlRecordType, control_key};
-use super::crc;
+use super::crc::{self, CRC_AT};
 use super::header::{BATCH_HEADER_BYTES, BATCH_PREFIX_BYTES, MAGIC, NO_SEQUENCE};
 use super::record::NO_TIMESTAMP_MS;
 use crate::compression::{Codec, Compression, CompressionError};
-use crate::varint::{size_of_varint, size_of_varlong, write_varint, write_varlong};
+use crate::varint::{
+    Numbers, PACKED_COPY_BYTES, PACKED_END, Packed, size_of_varint, write_varint, zigzag_long,
+};
 use crate::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 
 /// A record to be added to a batch.
@@ -50,6 +52,9 @@ pub enum BuildError {
     Compression(#[from] CompressionError),
 }
 
+/// What the first record's offset comes after.
+const NO_DELTA: i64 = -1;
+
 /// A batch that is being filled.
 #[derive(Debug, Clone)]
 pub struct BatchBuilder {
@@ -65,7 +70,8 @@ pub struct BatchBuilder {
     base_timestamp_ms: Option<i64>,
     max_timestamp_ms: i64,
     log_append_time_ms: Option<i64>,
-    last_offset: Option<Offset>,
+    /// The last offset less the base offset, −1 while there is none; it fits 32 bits.
+    last_delta: i64,
     record_count: i32,
 }
 
@@ -93,7 +99,7 @@ impl BatchBuilder {
             base_timestamp_ms: None,
             max_timestamp_ms: NO_TIMESTAMP_MS,
             log_append_time_ms: None,
-            last_offset: None,
+            last_delta: NO_DELTA,
             record_count: 0,
         }
     }
@@ -161,12 +167,54 @@ impl BatchBuilder {
     /// # Errors
     /// If the offset lies before the last record's, or 2³¹ or more after the first.
     pub fn extend_to(&mut self, last_offset: Offset) -> Result<(), BuildError> {
-        self.delta_of(last_offset)?;
-        if self.last_offset.is_some_and(|last| last_offset < last) {
-            return Err(self.bad_offset(last_offset));
+        match self.delta_of(last_offset) {
+            Some(delta) if i64::from(delta) >= self.last_delta => {
+                self.last_delta = delta.into();
+                Ok(())
+            }
+            _ => Err(self.bad_offset(last_offset)),
         }
-        self.last_offset = Some(last_offset);
+    }
+
+    /// Adds records after the last one, each at the next offset: less work than one by one.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append); the records before the one that fails are in the batch.
+    #[inline]
+    pub fn extend<'r>(&mut self, records: impl IntoIterator<Item = NewRecord<'r>>) -> Result<(), BuildError> {
+        let mut records = records.into_iter();
+        while let Some(record) = self.extend_small(&mut records) {
+            self.append_any(&record)?;
+        }
         Ok(())
+    }
+
+    /// Adds records as long as they are such as most are, for which there is room: without headers and with small
+    /// numbers. Gives back the first that is not.
+    #[inline]
+    fn extend_small<'r>(
+        &mut self,
+        records: &mut impl Iterator<Item = NewRecord<'r>>,
+    ) -> Option<NewRecord<'r>> {
+        // The first record says what the others' timestamps are relative to.
+        let Some(base_timestamp_ms) = self.base_timestamp_ms else { return records.next() };
+        let batch_bytes_max = self.buffer.capacity().min(i32::MAX as usize);
+        let delta_end = (PACKED_END / 2).cast_signed().min(i64::MAX.saturating_sub(self.base_offset.get()));
+        let mut other = None;
+        for record in records {
+            let delta = self.last_delta + 1;
+            let timestamp_delta_ms = record.timestamp_ms.wrapping_sub(base_timestamp_ms);
+            if delta >= delta_end
+                || !append_small(&mut self.buffer, batch_bytes_max, timestamp_delta_ms, delta, &record)
+            {
+                other = Some(record);
+                break;
+            }
+            self.max_timestamp_ms = self.max_timestamp_ms.max(record.timestamp_ms);
+            self.last_delta = delta;
+            self.record_count += 1;
+        }
+        other
     }
 
     /// Adds a record after the last one, and says at which offset.
@@ -174,10 +222,19 @@ impl BatchBuilder {
     /// # Errors
     /// If the record or the batch outgrows its fields; the batch is as it was.
     pub fn append(&mut self, record: &NewRecord<'_>) -> Result<Offset, BuildError> {
-        let offset = match self.last_offset {
-            None => self.base_offset,
-            Some(last) => last.checked_add(1).ok_or_else(|| self.bad_offset(Offset::MAX))?,
-        };
+        let offset = self.base_offset.checked_add(self.last_delta + 1);
+        let offset = offset.ok_or_else(|| self.bad_offset(Offset::MAX))?;
+        if self.extend_small(&mut std::iter::once(*record)).is_some() {
+            self.append_at(offset, record)?;
+        }
+        Ok(offset)
+    }
+
+    /// The same for any record.
+    #[inline(never)]
+    fn append_any(&mut self, record: &NewRecord<'_>) -> Result<Offset, BuildError> {
+        let offset = self.base_offset.checked_add(self.last_delta + 1);
+        let offset = offset.ok_or_else(|| self.bad_offset(Offset::MAX))?;
         self.append_at(offset, record)?;
         Ok(offset)
     }
@@ -218,32 +275,43 @@ impl BatchBuilder {
         value: Option<&[u8]>,
         headers: impl ExactSizeIterator<Item = (&'h [u8], Option<&'h [u8]>)> + Clone,
     ) -> Result<(), BuildError> {
-        let (timestamp_delta_ms, offset_delta) = self.deltas_of(offset, timestamp_ms)?;
+        let mut head = self.record_head(offset, timestamp_ms)?;
+        head.varint(nullable_length(key)?);
+        let value_length = nullable_length(value)?;
         let header_count = length_field(headers.len())?;
+        let (key, value) = (key.unwrap_or_default(), value.unwrap_or_default());
 
-        let mut size = 1 + size_of_varlong(timestamp_delta_ms) + size_of_varint(offset_delta);
-        size += nullable_size(key)? + nullable_size(value)? + size_of_varint(header_count);
+        // Without a key all numbers but the last stand together.
+        let mut size = key.len() + value.len();
+        if key.is_empty() {
+            head.varint(value_length);
+        } else {
+            size += size_of_varint(value_length);
+        }
+        size += head.len() + size_of_varint(header_count);
         for (key, value) in headers.clone() {
             size += nullable_size(Some(key))? + nullable_size(value)?;
         }
         let size_field = length_field(size)?;
-        length_field(self.buffer.len() + size + size_of_varint(size_field))?;
+        head.varint_in_front(size_field);
+        let record_bytes = size + size_of_varint(size_field);
+        let end = self.buffer.len() + record_bytes;
+        length_field(end)?;
 
         let output = &mut self.buffer;
-        output.reserve(size + size_of_varint(size_field));
-        write_varint(output, size_field);
-        let body_at = output.len();
-        output.push(0);
-        write_varlong(output, timestamp_delta_ms);
-        write_varint(output, offset_delta);
-        write_nullable(output, key);
-        write_nullable(output, value);
+        output.reserve(record_bytes);
+        head.append_to(output);
+        if !key.is_empty() {
+            output.extend_from_slice(key);
+            write_varint(output, value_length);
+        }
+        output.extend_from_slice(value);
         write_varint(output, header_count);
         for (key, value) in headers {
             write_nullable(output, Some(key));
             write_nullable(output, value);
         }
-        assert_eq!(output.len() - body_at, size, "a record is as long as its length field says");
+        assert_eq!(output.len(), end, "a record is as long as its length field says");
         self.count(offset, timestamp_ms);
         Ok(())
     }
@@ -256,14 +324,9 @@ impl BatchBuilder {
         timestamp_ms: i64,
         rest_bytes: usize,
     ) -> Result<(), BuildError> {
-        let (timestamp_delta_ms, offset_delta) = self.deltas_of(offset, timestamp_ms)?;
-        let size = 1 + size_of_varlong(timestamp_delta_ms) + size_of_varint(offset_delta) + rest_bytes;
-        let size_field = length_field(size)?;
-        let output = &mut self.buffer;
-        write_varint(output, size_field);
-        output.push(0);
-        write_varlong(output, timestamp_delta_ms);
-        write_varint(output, offset_delta);
+        let mut head = self.record_head(offset, timestamp_ms)?;
+        head.varint_in_front(length_field(head.len() + rest_bytes)?);
+        head.append_to(&mut self.buffer);
         self.count(offset, timestamp_ms);
         Ok(())
     }
@@ -278,18 +341,25 @@ impl BatchBuilder {
         self.buffer.truncate(BATCH_HEADER_BYTES);
     }
 
-    fn deltas_of(&mut self, offset: Offset, timestamp_ms: i64) -> Result<(i64, i32), BuildError> {
-        let offset_delta = self.delta_of(offset)?;
-        if self.last_offset.is_some_and(|last| offset <= last) {
-            return Err(self.bad_offset(offset));
-        }
-        let base_timestamp_ms = *self.base_timestamp_ms.get_or_insert(timestamp_ms);
-        Ok((timestamp_ms.wrapping_sub(base_timestamp_ms), offset_delta))
+    /// What a record at this offset begins with: attributes and deltas.
+    #[inline]
+    fn record_head(&self, offset: Offset, timestamp_ms: i64) -> Result<Numbers, BuildError> {
+        let offset_delta = match self.delta_of(offset) {
+            Some(delta) if i64::from(delta) > self.last_delta => delta,
+            _ => return Err(self.bad_offset(offset)),
+        };
+        let mut head = Numbers::new();
+        head.byte(0);
+        head.varlong(timestamp_ms.wrapping_sub(self.base_timestamp_ms.unwrap_or(timestamp_ms)));
+        head.varint(offset_delta);
+        Ok(head)
     }
 
+    #[inline]
     fn count(&mut self, offset: Offset, timestamp_ms: i64) {
+        self.base_timestamp_ms.get_or_insert(timestamp_ms);
         self.max_timestamp_ms = self.max_timestamp_ms.max(timestamp_ms);
-        self.last_offset = Some(offset);
+        self.last_delta = offset.get() - self.base_offset.get();
         self.record_count += 1;
     }
 
@@ -338,62 +408,114 @@ impl BatchBuilder {
     /// Closes the batch around records that are compressed already, behind room for the header.
     pub(super) fn seal(self, mut bytes: Vec<u8>) -> Result<Bytes, BuildError> {
         let length = length_field(bytes.len() - BATCH_PREFIX_BYTES)?;
-        let (header, body) =
-            bytes.split_first_chunk_mut().expect("the buffer begins with room for the header");
-        self.write_header(header, length, body);
+        self.write_header(&mut bytes, length);
+        let crc = crc::of_batch(&bytes);
+        put(&mut bytes, CRC_AT, crc.to_be_bytes());
         Ok(bytes.into())
     }
 
-    fn write_header(&self, header: &mut [u8; BATCH_HEADER_BYTES], length: i32, body: &[u8]) {
-        let last_offset_delta = self.last_offset.map_or(0, |last| last.get() - self.base_offset.get());
+    /// All but the checksum, which is made of what is written here.
+    fn write_header(&self, bytes: &mut [u8], length: i32) {
         let last_offset_delta =
-            i32::try_from(last_offset_delta).expect("offsets are checked when they are set");
+            i32::try_from(self.last_delta.max(0)).expect("offsets are checked when they are set");
         let max_timestamp_ms = self.log_append_time_ms.unwrap_or(self.max_timestamp_ms);
         let base_timestamp_ms = self.base_timestamp_ms.unwrap_or(NO_TIMESTAMP_MS);
 
-        let mut fields = Vec::with_capacity(BATCH_HEADER_BYTES);
-        fields.extend_from_slice(&self.base_offset.get().to_be_bytes());
-        fields.extend_from_slice(&length.to_be_bytes());
-        fields.extend_from_slice(&self.leader_epoch.get().to_be_bytes());
-        fields.extend_from_slice(&MAGIC.to_be_bytes());
-        fields.extend_from_slice(&[0; 4]);
-        fields.extend_from_slice(&self.attributes.get().to_be_bytes());
-        fields.extend_from_slice(&last_offset_delta.to_be_bytes());
-        fields.extend_from_slice(&base_timestamp_ms.to_be_bytes());
-        fields.extend_from_slice(&max_timestamp_ms.to_be_bytes());
-        fields.extend_from_slice(&self.producer_id.get().to_be_bytes());
-        fields.extend_from_slice(&self.producer_epoch.get().to_be_bytes());
-        fields.extend_from_slice(&self.base_sequence.to_be_bytes());
-        fields.extend_from_slice(&self.record_count.to_be_bytes());
-        header.copy_from_slice(&fields);
-
-        let crc = crc::compute(header, body);
-        let (_, from_crc) = header.split_at_mut(crc::CRC_AT);
-        let (crc_field, _) = from_crc.split_at_mut(crc::CRC_FROM - crc::CRC_AT);
-        crc_field.copy_from_slice(&crc.to_be_bytes());
+        put(bytes, 0, self.base_offset.get().to_be_bytes());
+        put(bytes, 8, length.to_be_bytes());
+        put(bytes, 12, self.leader_epoch.get().to_be_bytes());
+        put(bytes, 16, MAGIC.to_be_bytes());
+        put(bytes, 21, self.attributes.get().to_be_bytes());
+        put(bytes, 23, last_offset_delta.to_be_bytes());
+        put(bytes, 27, base_timestamp_ms.to_be_bytes());
+        put(bytes, 35, max_timestamp_ms.to_be_bytes());
+        put(bytes, 43, self.producer_id.get().to_be_bytes());
+        put(bytes, 51, self.producer_epoch.get().to_be_bytes());
+        put(bytes, 53, self.base_sequence.to_be_bytes());
+        put(bytes, 57, self.record_count.to_be_bytes());
     }
 
-    fn delta_of(&self, offset: Offset) -> Result<i32, BuildError> {
-        let delta =
-            offset.get().checked_sub(self.base_offset.get()).and_then(|delta| i32::try_from(delta).ok());
-        delta.filter(|delta| *delta >= 0).ok_or_else(|| self.bad_offset(offset))
+    /// The offset less the base offset, if a batch can say it.
+    #[inline]
+    fn delta_of(&self, offset: Offset) -> Option<i32> {
+        let delta = offset.get().checked_sub(self.base_offset.get())?;
+        i32::try_from(delta).ok().filter(|delta| *delta >= 0)
     }
 
+    #[cold]
     fn bad_offset(&self, offset: Offset) -> BuildError {
-        let last = self.last_offset.unwrap_or(Offset::UNKNOWN);
+        let last = match self.last_delta {
+            NO_DELTA => Offset::UNKNOWN,
+            delta => Offset::new(self.base_offset.get() + delta),
+        };
         BuildError::Offset { offset, last, base: self.base_offset }
     }
 }
 
+/// Writes a record if it has no headers, all its numbers are below [`PACKED_END`], and it ends, with what is copied in
+/// vain, within so many bytes of the buffer. Else nothing is done.
+#[inline]
+fn append_small(
+    output: &mut Vec<u8>,
+    end_max: usize,
+    timestamp_delta_ms: i64,
+    offset_delta: i64,
+    record: &NewRecord<'_>,
+) -> bool {
+    let timestamp = zigzag_long(timestamp_delta_ms);
+    let offset = zigzag_long(offset_delta);
+    let [key_length, value_length] =
+        [record.key, record.value].map(|field| field.map_or(1, |field| 2 * field.len() as u64));
+    if (timestamp | offset | key_length | value_length) >= PACKED_END || !record.headers.is_empty() {
+        return false;
+    }
+    let (key, value) = (record.key.unwrap_or_default(), record.value.unwrap_or_default());
+
+    let mut numbers = Packed::default();
+    numbers.zero(); // attributes
+    numbers.unsigned(timestamp);
+    numbers.unsigned(offset);
+    numbers.unsigned(key_length);
+    let mut before_value = Packed::default();
+    if key.is_empty() { &mut numbers } else { &mut before_value }.unsigned(value_length);
+    let size = numbers.len() + key.len() + before_value.len() + value.len() + 1;
+    let mut length = Packed::default();
+    length.wide_unsigned(2 * size as u64);
+
+    let end = output.len() + length.len() + size;
+    if end + PACKED_COPY_BYTES > end_max {
+        return false;
+    }
+    numbers.append_behind(length, output);
+    if !key.is_empty() {
+        output.extend_from_slice(key);
+        before_value.append_to(output);
+    }
+    output.extend_from_slice(value);
+    output.push(0); // headers
+    assert!(output.len() == end, "a record is as long as its length field says");
+    true
+}
+
+/// Fields of the header, for which there is room from the beginning.
+#[inline]
+fn put<const N: usize>(bytes: &mut [u8], at: usize, field: [u8; N]) {
+    bytes.get_mut(at..at + N).expect("the buffer begins with room for the header").copy_from_slice(&field);
+}
+
+#[inline]
 fn length_field(size: usize) -> Result<i32, BuildError> {
     i32::try_from(size).map_err(|_| BuildError::Size { size })
 }
 
+/// The length as it is written: −1 for none.
+#[inline]
+fn nullable_length(bytes: Option<&[u8]>) -> Result<i32, BuildError> {
+    bytes.map_or(Ok(-1), |bytes| length_field(bytes.len()))
+}
+
 fn nullable_size(bytes: Option<&[u8]>) -> Result<usize, BuildError> {
-    match bytes {
-        None => Ok(size_of_varint(-1)),
-        Some(bytes) => Ok(size_of_varint(length_field(bytes.len())?) + bytes.len()),
-    }
+    Ok(size_of_varint(nullable_length(bytes)?) + bytes.map_or(0, <[u8]>::len))
 }
 
 /// Lengths were checked by [`nullable_size`].

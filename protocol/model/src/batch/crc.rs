@@ -2,6 +2,7 @@
 //! them, so that a broker can set both without computing it again.
 
 use super::header::{BATCH_HEADER_BYTES, BatchHeader};
+use crate::crc32c;
 
 /// Where the checksum stands.
 pub(crate) const CRC_AT: usize = 17;
@@ -22,7 +23,12 @@ pub struct CrcMismatch {
 #[must_use]
 pub fn compute(header: &[u8; BATCH_HEADER_BYTES], body: &[u8]) -> u32 {
     let (_, covered) = header.split_at(CRC_FROM);
-    crc32c::crc32c_append(crc32c::crc32c(covered), body)
+    crc32c::append(crc32c::checksum(covered), body)
+}
+
+/// The checksum of a whole batch, from its base offset on.
+pub(super) fn of_batch(batch: &[u8]) -> u32 {
+    crc32c::checksum(batch.get(CRC_FROM..).unwrap_or_default())
 }
 
 /// Compares a whole batch with the checksum in it; `batch` begins at the base offset and ends with the last record.
@@ -30,7 +36,7 @@ pub fn compute(header: &[u8; BATCH_HEADER_BYTES], body: &[u8]) -> u32 {
 /// # Errors
 /// Gives both numbers when they differ.
 pub fn verify(header: &BatchHeader, batch: &[u8]) -> Result<(), CrcMismatch> {
-    let computed = crc32c::crc32c(batch.get(CRC_FROM..).unwrap_or_default());
+    let computed = of_batch(batch);
     let stored = header.crc();
     if stored == computed { Ok(()) } else { Err(CrcMismatch { stored, computed }) }
 }

@@ -54,6 +54,49 @@ fn batches_in_a_row_are_told_apart() {
     assert!(compared > 1, "batches were compared");
 }
 
+#[test]
+fn records_are_the_same_bytes_however_they_are_added() {
+    // Around the lengths at which a number takes a byte more.
+    let long = vec![b'x'; 70_000];
+    let lengths = [0, 1, 30, 52, 53, 54, 63, 64, 65, 8_140, 8_177, 8_191, 8_192, 8_193, 70_000];
+    let fields: Vec<Option<&[u8]>> =
+        [None].into_iter().chain(lengths.map(|length| Some(&long[..length]))).collect();
+    let headers: &[(&[u8], Option<&[u8]>)] = &[(b"k", Some(b"v")), (b"", None)];
+    let mut records = Vec::new();
+    for (at, key) in fields.iter().copied().enumerate() {
+        for value in fields.iter().copied() {
+            for timestamp_ms in [0, 63, 64, 8_191, 8_192, -64, -65, -8_192, -8_193, i64::MAX, i64::MIN] {
+                let headers = if at % 5 == 4 { headers } else { &[] };
+                records.push(NewRecord { timestamp_ms, key, value, headers });
+            }
+        }
+    }
+    // Each record alone too: the first has no time before it, and the buffer must grow for it.
+    let many = vec![NewRecord { timestamp_ms: 1, ..NewRecord::default() }; 8_200];
+    let lots = [&records[..], &many].into_iter().chain(records.chunks(1)).chain(records.chunks(7));
+    for records in lots {
+        let [mut one_by_one, mut together, mut at_offsets] =
+            [0, 1000, 0].map(|room| BatchBuilder::with_capacity(Compression::NONE, room));
+        together.extend(records.iter().copied()).expect("they fit");
+        for (at, record) in (0..).zip(records) {
+            assert_eq!(one_by_one.append(record).expect("it fits"), Offset::new(at));
+            at_offsets.append_at(Offset::new(at), record).expect("it fits");
+        }
+        let expected = at_offsets.finish_bytes().expect("a batch");
+        assert_eq!(one_by_one.finish_bytes().expect("a batch"), expected);
+        assert_eq!(together.finish_bytes().expect("a batch"), expected);
+        let batch = RecordBatch::split_first(&mut expected.clone()).expect("a batch").expect("all of it");
+        for (read, record) in batch.records(LIMIT_BYTES).expect("records").iter().zip(records) {
+            let read = read.expect("a record");
+            assert_eq!(
+                (read.timestamp_ms, read.key, read.value),
+                (record.timestamp_ms, record.key, record.value)
+            );
+            assert_eq!(read.headers.collect::<Vec<_>>(), record.headers);
+        }
+    }
+}
+
 /// Builds what a vector describes, the way that a producer, a leader or a cleaner would.
 fn build(expected: &Value) -> CheckedBatch {
     let number = |field: &str| expected[field].as_i64().unwrap_or_else(|| panic!("{field} is a number"));

@@ -1,6 +1,7 @@
 //! Variable-length integers, identifiers and checksums.
 
 use ottla_model::Uuid;
+use ottla_model::crc32c::{append, checksum};
 use ottla_model::varint::{
     read_unsigned, read_varint, read_varlong, size_of_unsigned, size_of_varint, size_of_varlong,
     write_unsigned, write_varint, write_varlong,
@@ -87,6 +88,17 @@ fn uuids_read_and_print_as_in_kafka() {
             assert_eq!(parsed.to_string(), text, "{line}");
             assert_eq!(parsed.is_reserved(), line["reserved"].as_bool().expect("a flag"), "{line}");
         }
+    }
+}
+
+#[test]
+fn the_checksum_is_that_of_another_crate_at_every_length_and_in_any_two_pieces() {
+    let bytes: Vec<u8> = (0..3000_u32).map(|at| (at * 31 % 251).to_le_bytes()[0]).collect();
+    for length in 0..bytes.len() {
+        let whole = &bytes[..length];
+        assert_eq!(checksum(whole), crc32c::crc32c(whole), "{length} bytes");
+        let (first, second) = whole.split_at(length * 7 % (length + 1));
+        assert_eq!(append(checksum(first), second), checksum(whole), "{} and {}", first.len(), second.len());
     }
 }
 
