@@ -68,7 +68,7 @@ pub struct DiskLog {
     is_abandoned: AtomicBool,
     /// A compaction is under way, of which there is one at a time.
     is_being_cleaned: Arc<AtomicBool>,
-    /// How often the log lost its end.
+    /// Counts truncations, each at its beginning and at its end.
     truncations: AtomicU64,
 }
 

@@ -38,7 +38,7 @@ impl DiskLog {
         Ok(bytes)
     }
 
-    /// How often the log has lost its end: what was known of its segments holds as long as that stays.
+    /// Moves with each truncation: what was known of the segments holds as long as it stays.
     pub(crate) fn truncations(&self) -> u64 {
         self.truncations.load(Ordering::Acquire)
     }

@@ -2,7 +2,7 @@
 //! log is appended to again: otherwise a crash could believe the new records durable that have the old ones' offsets.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ottla_model::Offset;
 
@@ -14,6 +14,23 @@ use crate::segment::name::{FileKind, file_name};
 use crate::segment::read::ReadFault;
 use crate::segment::remove_newest_first;
 use crate::segments::Segments;
+
+/// Counts a truncation when it begins and when it is over: whoever copies files beside it, and looks at the number before
+/// and after, has met none if it is the same, whether the bytes that he read were already cut or not yet.
+struct Told<'a>(&'a AtomicU64);
+
+impl<'a> Told<'a> {
+    fn begin(truncations: &'a AtomicU64) -> Self {
+        truncations.fetch_add(1, Ordering::AcqRel);
+        Self(truncations)
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+}
 
 impl DiskLog {
     pub(super) fn truncate(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {
@@ -32,7 +49,7 @@ impl DiskLog {
         let active = Arc::clone(kept.active());
         let cut = active.find(offset, active.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
         let bytes = cut.map_or(active.bytes(), |found| found.position);
-        self.truncations.fetch_add(1, Ordering::AcqRel);
+        let _told = Told::begin(&self.truncations);
         // Readers see the shorter log first; what they already hold stays readable or ends early.
         self.lower_end(LogPosition { offset, segment_base: active.base(), position: bytes });
         self.segments.store(Arc::new(kept));
@@ -55,7 +72,7 @@ impl DiskLog {
     }
 
     fn begin_anew(&self, writer: &mut Writer, offset: Offset, now_ms: i64) -> Result<(), LogError> {
-        self.truncations.fetch_add(1, Ordering::AcqRel);
+        let _told = Told::begin(&self.truncations);
         remove_newest_first(&*self.directory, self.segments.load().iter())?;
         let tail = self.new_tail(offset, &self.config(), now_ms)?;
         // Its name alone tells where the log starts.
