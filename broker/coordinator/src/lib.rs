@@ -14,9 +14,6 @@
 //! **Answers.** Each request is answered once, with its [`Token`]. [`Leaves::WhenCommitted`] says that the answer leaves
 //! after the high watermark has passed all that is in the log, reads too: nobody is told of what could still be lost.
 
-// The groups move in one by one.
-#![allow(dead_code)]
-
 mod compute;
 mod config;
 mod effects;

@@ -131,11 +131,6 @@ impl Member {
     }
 }
 
-/// The same partitions without their epochs.
-pub(crate) fn without_epochs(owned: &Owned) -> Partitions {
-    owned.iter().map(|(topic, partitions)| (*topic, partitions.keys().copied().collect())).collect()
-}
-
 /// The same partitions, all given in one epoch.
 pub(crate) fn with_epoch(partitions: &Partitions, epoch: i32) -> Owned {
     let topics = partitions.iter().filter(|(_, numbers)| !numbers.is_empty());
