@@ -31,6 +31,10 @@ impl Topics for ImageTopics {
         self.0.topic_by_id(id).map(|topic| Self::describe(topic))
     }
 
+    fn version(&self) -> i64 {
+        self.0.position().offset.get()
+    }
+
     fn for_each_name(&self, each: &mut dyn FnMut(&TopicName)) {
         self.0.topics().for_each(|topic| each(&topic.name));
     }
