@@ -21,6 +21,7 @@ impl DiskLog {
         if target <= positions.recovery_point {
             return Ok(positions.recovery_point);
         }
+        self.seal_rolled_aside()?;
         let unsynced = self.writer.lock().snapshots.take_unsynced();
         self.sync_up_to(target, &unsynced)?;
         Ok(self.set_recovery_point(target, now_ms))
@@ -34,6 +35,7 @@ impl DiskLog {
             return Ok(());
         }
         writer.is_closed = true;
+        self.seal_rolled(&mut writer)?;
         self.finish_files(&mut writer)?;
         let unsynced = writer.snapshots.take_unsynced();
         let log_end = self.positions().log_end.offset;

@@ -503,7 +503,13 @@ impl Loader {
         let recovery_point = self.opening.recovery_point.min(next).max(log_start);
         let positions = LogPositions { log_start, log_end: tail.position(next), recovery_point };
         let undecided = Undecided::new(self.producers.first_open());
-        let writer = Writer { tail, producers: self.producers, snapshots: self.snapshots, is_closed: false };
+        let writer = Writer {
+            tail,
+            unsealed: Vec::new(),
+            producers: self.producers,
+            snapshots: self.snapshots,
+            is_closed: false,
+        };
         let log = DiskLog {
             directory: self.opening.directory,
             shared: self.shared,

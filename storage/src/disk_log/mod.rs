@@ -76,6 +76,8 @@ pub struct DiskLog {
 #[derive(Debug)]
 struct Writer {
     tail: Tail,
+    /// Segments that were active and whose indexes are not all in their files: a flush writes them, off this path.
+    unsealed: Vec<Tail>,
     producers: ProducerStates,
     snapshots: Snapshots,
     is_closed: bool,
@@ -120,7 +122,11 @@ impl DiskLog {
     /// is about to go. Slices that were read before stay readable.
     pub(crate) fn abandon(&self) {
         let _no_flush = self.flushing.lock();
-        self.writer.lock().is_closed = true;
+        {
+            let mut writer = self.writer.lock();
+            writer.is_closed = true;
+            writer.unsealed.clear();
+        }
         self.is_abandoned.store(true, Ordering::Release);
         self.release();
     }

@@ -118,8 +118,9 @@ impl DiskLog {
         let _no_flush = self.flushing.lock();
         self.check_not_abandoned()?;
         let gone = {
-            let writer = self.writer.lock();
+            let mut writer = self.writer.lock();
             self.check_writable(&writer)?;
+            self.seal_rolled(&mut writer)?;
             let list = self.segments.load_full();
             let kept = list.from(end);
             let Some(first) = kept.first().map(|segment| segment.base()) else { return Ok(files) };

@@ -104,7 +104,12 @@ impl DiskLog {
         // Whoever truncates, deletes or flushes waits meanwhile.
         let _alone = self.flushing.lock();
         self.check_not_abandoned()?;
-        self.check_writable(&self.writer.lock())?;
+        {
+            let mut writer = self.writer.lock();
+            self.check_writable(&writer)?;
+            // Nothing may be written to an old segment by its name any more.
+            self.seal_rolled(&mut writer)?;
+        }
         if !is_listed(&self.segments.load(), old) {
             return Err(CleanError::Changed);
         }

@@ -1,15 +1,21 @@
-//! Beginning a new segment: the old one is sealed, the producers' state at this offset is kept in a file. Nothing is
-//! synced here; the recovery point stays until a flush has made all of it durable.
+//! Beginning a new segment. On the path of an append only its log file is made; what is left to write of the old one, and
+//! the producers' state at this offset, wait in memory for the flush that every roll asks for. The recovery point stays
+//! until that has made all of it durable.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ottla_model::Offset;
 
+use super::snapshots::PendingSnapshot;
 use super::{DiskLog, Writer};
+use crate::io::Directory;
 use crate::log::{Log, LogConfig, LogError};
 use crate::segment::Segment;
 use crate::segment::append::Tail;
+
+/// So many segments wait to be sealed at most; who rolls another one seals the oldest.
+const UNSEALED_MAX: usize = 4;
 
 impl DiskLog {
     /// Where it fails, the old segment stays the active one, and the next append tries again.
@@ -20,12 +26,15 @@ impl DiskLog {
         config: &LogConfig,
         now_ms: i64,
     ) -> Result<(), LogError> {
-        writer.tail.seal()?;
-        writer.producers.set_end(base);
-        writer.snapshots.take(&*self.directory, &writer.producers)?;
+        if writer.unsealed.len() >= UNSEALED_MAX {
+            self.seal_rolled(writer)?;
+        }
         let tail = self.new_tail(base, config, now_ms)?;
+        writer.producers.set_end(base);
+        writer.snapshots.note(&writer.producers);
         self.segments.store(Arc::new(self.segments.load().with(Arc::clone(tail.segment()))));
-        writer.tail = tail;
+        let rolled = std::mem::replace(&mut writer.tail, tail);
+        writer.unsealed.push(rolled);
         self.publish(writer.tail.position(base));
         Ok(())
     }
@@ -39,6 +48,27 @@ impl DiskLog {
         let base = self.positions().log_end.offset;
         self.begin_segment(&mut writer, base, &self.config(), now_ms)?;
         Ok(Some(base))
+    }
+
+    /// Writes what rolls left to write, under the append lock: before segments go or change places.
+    pub(super) fn seal_rolled(&self, writer: &mut Writer) -> Result<(), LogError> {
+        let mut rolled = Rolled::take(writer);
+        let written = rolled.write(&*self.directory);
+        rolled.put_back(writer);
+        self.names_dirty.store(true, Ordering::Release);
+        written
+    }
+
+    /// The same for a flush, which appends do not wait for. The caller holds `flushing`.
+    pub(super) fn seal_rolled_aside(&self) -> Result<(), LogError> {
+        let mut rolled = Rolled::take(&mut self.writer.lock());
+        if rolled.is_empty() {
+            return Ok(());
+        }
+        let written = rolled.write(&*self.directory);
+        rolled.put_back(&mut self.writer.lock());
+        self.names_dirty.store(true, Ordering::Release);
+        written
     }
 
     /// Makes the files of an empty segment and the writer's end of it.
@@ -64,5 +94,42 @@ impl DiskLog {
             hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
         (hash >> 1).cast_signed() % bound
+    }
+}
+
+/// What rolls left to write.
+struct Rolled {
+    tails: Vec<Tail>,
+    snapshots: Vec<PendingSnapshot>,
+    written: Vec<Offset>,
+}
+
+impl Rolled {
+    fn take(writer: &mut Writer) -> Self {
+        let tails = std::mem::take(&mut writer.unsealed);
+        Self { tails, snapshots: writer.snapshots.take_pending(), written: Vec::new() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tails.is_empty() && self.snapshots.is_empty()
+    }
+
+    /// Oldest first, up to the first error.
+    fn write(&mut self, directory: &dyn Directory) -> Result<(), LogError> {
+        while let Some(tail) = self.tails.first_mut() {
+            tail.seal()?;
+            self.tails.remove(0);
+        }
+        while let Some(snapshot) = self.snapshots.first() {
+            snapshot.write(directory)?;
+            self.written.push(self.snapshots.remove(0).offset);
+        }
+        Ok(())
+    }
+
+    /// What was not written waits on.
+    fn put_back(self, writer: &mut Writer) {
+        writer.unsealed.splice(..0, self.tails);
+        writer.snapshots.put_back(self.snapshots, &self.written);
     }
 }

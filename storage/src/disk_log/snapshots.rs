@@ -15,15 +15,33 @@ use crate::segment::name::{FileKind, file_name};
 pub(super) struct Snapshots {
     /// Ascending.
     offsets: Vec<Offset>,
+    /// Those that are not yet files.
+    pending: Vec<PendingSnapshot>,
     unsynced: Vec<Offset>,
     /// The log start when the log was opened: a state at or below it describes nothing that is left.
     floor: Offset,
 }
 
+/// A snapshot that waits to be written.
+#[derive(Debug)]
+pub(super) struct PendingSnapshot {
+    pub(super) offset: Offset,
+    content: Vec<u8>,
+}
+
+impl PendingSnapshot {
+    pub(super) fn write(&self, directory: &dyn Directory) -> Result<(), LogError> {
+        let name = file_name(self.offset, FileKind::Snapshot);
+        let file = directory.open(&name, Create::Empty);
+        let written = file.and_then(|file| file.write_at(&[&self.content], 0));
+        written.map_err(|source| error("write", directory, &name, source))
+    }
+}
+
 impl Snapshots {
     pub(super) fn new(mut offsets: Vec<Offset>, floor: Offset) -> Self {
         offsets.sort_unstable();
-        Self { offsets, unsynced: Vec::new(), floor }
+        Self { offsets, pending: Vec::new(), unsynced: Vec::new(), floor }
     }
 
     /// The offset of the newest file.
@@ -37,17 +55,36 @@ impl Snapshots {
         directory: &dyn Directory,
         producers: &ProducerStates,
     ) -> Result<(), LogError> {
-        let end = producers.end();
-        if end <= self.offsets.last().copied().unwrap_or(self.floor) {
-            return Ok(());
-        }
-        let name = file_name(end, FileKind::Snapshot);
-        let file = directory.open(&name, Create::Empty);
-        let written = file.and_then(|file| file.write_at(&[&producers.to_snapshot()], 0));
-        written.map_err(|source| error("write", directory, &name, source))?;
-        self.offsets.push(end);
-        self.unsynced.push(end);
+        let Some(snapshot) = self.make(producers) else { return Ok(()) };
+        snapshot.write(directory)?;
+        self.offsets.push(snapshot.offset);
+        self.unsynced.push(snapshot.offset);
         Ok(())
+    }
+
+    /// As [`Snapshots::take`], but the file is left for later.
+    pub(super) fn note(&mut self, producers: &ProducerStates) {
+        if let Some(snapshot) = self.make(producers) {
+            self.offsets.push(snapshot.offset);
+            self.pending.push(snapshot);
+        }
+    }
+
+    fn make(&self, producers: &ProducerStates) -> Option<PendingSnapshot> {
+        let offset = producers.end();
+        let is_new = offset > self.offsets.last().copied().unwrap_or(self.floor);
+        is_new.then(|| PendingSnapshot { offset, content: producers.to_snapshot() })
+    }
+
+    /// What waits to be written.
+    pub(super) fn take_pending(&mut self) -> Vec<PendingSnapshot> {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Those that wait on, and those that are files now.
+    pub(super) fn put_back(&mut self, pending: Vec<PendingSnapshot>, written: &[Offset]) {
+        self.pending.splice(..0, pending);
+        self.unsynced.extend_from_slice(written);
     }
 
     /// The newest state at or below `limit`. Files above it, at or below the log start, and those that do not read, are
@@ -117,12 +154,14 @@ impl Snapshots {
     /// The file of this offset is no longer there.
     pub(super) fn forget(&mut self, offset: Offset) {
         self.offsets.retain(|known| *known != offset);
+        self.pending.retain(|known| known.offset != offset);
         self.unsynced.retain(|known| *known != offset);
     }
 
     /// Removes all files: the log begins anew at this offset.
     pub(super) fn clear(&mut self, directory: &dyn Directory, floor: Offset) -> Result<(), LogError> {
         self.floor = floor;
+        self.pending.clear();
         for offset in self.offsets.drain(..) {
             remove(directory, &file_name(offset, FileKind::Snapshot))?;
         }

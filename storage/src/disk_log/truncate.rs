@@ -40,6 +40,7 @@ impl DiskLog {
         if offset >= self.positions().log_end.offset {
             return Ok(());
         }
+        self.seal_rolled(&mut writer)?;
         if offset < self.first_segment_base() {
             return self.begin_anew(&mut writer, offset, now_ms);
         }
@@ -85,6 +86,7 @@ impl DiskLog {
             positions.recovery_point = offset;
         }
         writer.tail = tail;
+        writer.unsealed.clear();
         writer.producers = ProducerStates::new(offset);
         self.reset_undecided(None);
         self.epochs.lock().clear();
