@@ -232,6 +232,15 @@ pub struct LogConfig {
     pub min_cleanable_dirty_ratio: f64,
 }
 
+impl LogConfig {
+    /// How far timestamps may span in a segment: in a compacted log no further than `max.compaction.lag.ms`, since an active
+    /// segment is not compacted.
+    #[must_use]
+    pub fn roll_ms(&self) -> i64 {
+        if self.is_compacted { self.segment_ms.min(self.max_compaction_lag_ms) } else { self.segment_ms }
+    }
+}
+
 impl Default for LogConfig {
     /// Kafka's defaults.
     fn default() -> Self {

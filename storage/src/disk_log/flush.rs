@@ -24,7 +24,12 @@ impl DiskLog {
         self.seal_rolled_aside()?;
         let unsynced = self.writer.lock().snapshots.take_unsynced();
         self.sync_up_to(target, &unsynced)?;
-        Ok(self.set_recovery_point(target, now_ms))
+        let recovery_point = self.set_recovery_point(target, now_ms);
+        if let Err(error) = self.prepare_next() {
+            // Nothing is lost: a roll makes the file, or tells why it cannot.
+            tracing::debug!(%error, "the next segment is not prepared");
+        }
+        Ok(recovery_point)
     }
 
     pub(super) fn close_cleanly(&self, now_ms: i64) -> Result<(), LogError> {
@@ -36,6 +41,7 @@ impl DiskLog {
         }
         writer.is_closed = true;
         self.seal_rolled(&mut writer)?;
+        self.forget_next(&mut writer)?;
         self.finish_files(&mut writer)?;
         let unsynced = writer.snapshots.take_unsynced();
         let log_end = self.positions().log_end.offset;

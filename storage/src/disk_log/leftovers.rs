@@ -1,8 +1,8 @@
 //! What an interrupted deletion or compaction left in a log's folder: finished or undone, as Kafka does, before the log
-//! is looked at. A `.deleted` or `.cleaned` file goes. A `.swap` file was whole when it got that name, so it takes the
-//! place of the segments that it covers; unless a `.cleaned` one lies at or below it: then the same compaction had not
-//! yet made all of its files. The order of the calls is such that this may itself be interrupted anywhere, and what is
-//! left then means the same.
+//! is looked at. A `.deleted` or `.cleaned` file goes, and so does that of a segment that was never begun. A `.swap` file
+//! was whole when it got that name, so it takes the place of the segments that it covers; unless a `.cleaned` one lies at
+//! or below it: then the same compaction had not yet made all of its files. The order of the calls is such that this may
+//! itself be interrupted anywhere, and what is left then means the same.
 
 use std::cmp::Reverse;
 use std::io;
@@ -12,7 +12,7 @@ use ottla_model::Offset;
 
 use crate::io::{Directory, DirectoryEntry};
 use crate::log::{LogError, ReadMode};
-use crate::segment::name::{FileKind, FileName, Stage, file_name, parse};
+use crate::segment::name::{FileKind, FileName, PREPARED, Stage, file_name, parse};
 use crate::segment::read::ReadFault;
 use crate::segment::{Segment, Shared};
 
@@ -48,7 +48,11 @@ pub(super) fn settle(
     // A log before its indexes: once one is in its place, what covers that place is no longer to be removed.
     swaps.sort_by_key(|(name, _)| (name.base, name.kind != FileKind::Log));
     complete_swaps(directory, shared, &swaps)?;
-    let live = list(&**directory)?
+    let entries = list(&**directory)?;
+    if entries.iter().any(|entry| entry.name == PREPARED) {
+        remove(&**directory, PREPARED)?;
+    }
+    let live = entries
         .into_iter()
         .filter_map(|entry| Some(LiveFile { name: parse(&entry.name)?, bytes: entry.bytes }))
         .filter(|file| file.name.stage == Stage::Live)

@@ -364,7 +364,9 @@ impl Loader {
                 break;
             }
         }
-        let restored = restored.expect("a log has an active segment");
+        let mut restored = restored.expect("a log has an active segment");
+        // Before the stop room may have been set aside for it.
+        restored.tail.expect_room();
         self.take_snapshot_at(restored.next)?;
         Ok(restored)
     }
@@ -506,6 +508,7 @@ impl Loader {
         let writer = Writer {
             tail,
             unsealed: Vec::new(),
+            is_prepared: false,
             producers: self.producers,
             snapshots: self.snapshots,
             is_closed: false,
@@ -546,6 +549,7 @@ impl Loader {
             start,
             segment_index_bytes,
             preallocate.then_some(u64::from(segment_bytes)),
+            false,
         )?;
         let segment = Arc::new(segment);
         self.segments.push(Arc::clone(&segment));

@@ -78,6 +78,8 @@ struct Writer {
     tail: Tail,
     /// Segments that were active and whose indexes are not all in their files: a flush writes them, off this path.
     unsealed: Vec<Tail>,
+    /// The file of the next segment is there.
+    is_prepared: bool,
     producers: ProducerStates,
     snapshots: Snapshots,
     is_closed: bool,

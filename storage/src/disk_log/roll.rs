@@ -1,4 +1,5 @@
-//! Beginning a new segment. On the path of an append only its log file is made; what is left to write of the old one, and
+//! Beginning a new segment. On the path of an append its log file, which a flush made before, only gets its name; what is
+//! left to write of the old one, and
 //! the producers' state at this offset, wait in memory for the flush that every roll asks for. The recovery point stays
 //! until that has made all of it durable.
 
@@ -9,10 +10,11 @@ use ottla_model::Offset;
 
 use super::snapshots::PendingSnapshot;
 use super::{DiskLog, Writer};
-use crate::io::Directory;
+use crate::io::{self as disk, Directory};
 use crate::log::{Log, LogConfig, LogError};
 use crate::segment::Segment;
 use crate::segment::append::Tail;
+use crate::segment::name::PREPARED;
 
 /// So many segments wait to be sealed at most; who rolls another one seals the oldest.
 const UNSEALED_MAX: usize = 4;
@@ -29,7 +31,8 @@ impl DiskLog {
         if writer.unsealed.len() >= UNSEALED_MAX {
             self.seal_rolled(writer)?;
         }
-        let tail = self.new_tail(base, config, now_ms)?;
+        let is_prepared = std::mem::take(&mut writer.is_prepared);
+        let tail = self.new_tail(base, config, is_prepared, now_ms)?;
         writer.producers.set_end(base);
         writer.snapshots.note(&writer.producers);
         self.segments.store(Arc::new(self.segments.load().with(Arc::clone(tail.segment()))));
@@ -71,13 +74,72 @@ impl DiskLog {
         written
     }
 
+    /// Makes the file of the next segment ahead, where the active one is half full: a log that hardly grows has none. The
+    /// caller holds `flushing`.
+    pub(super) fn prepare_next(&self) -> Result<(), LogError> {
+        let config = self.config();
+        let is_wanted = |writer: &Writer| {
+            let bytes = writer.tail.segment().bytes();
+            !writer.is_prepared && !writer.is_closed && bytes >= u64::from(config.segment_bytes) / 2
+        };
+        if !is_wanted(&self.writer.lock()) {
+            return Ok(());
+        }
+        Segment::prepare(&*self.directory, preallocated(&config))?;
+        self.writer.lock().is_prepared = true;
+        Ok(())
+    }
+
+    /// Takes the file of the next segment away again.
+    pub(super) fn forget_next(&self, writer: &mut Writer) -> Result<(), LogError> {
+        if std::mem::take(&mut writer.is_prepared) {
+            let path = || self.directory.path().join(PREPARED);
+            disk::remove_if_there(&*self.directory, PREPARED).map_err(|source| LogError::Io {
+                action: "remove",
+                path: path(),
+                source,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Has the disk set room aside where the log grows next, at most to the end of its segment: an append then need not
+    /// look for it beside a flush. For busy logs, from where one may wait for the disk.
+    ///
+    /// # Errors
+    /// Of the disk. The log goes on as before.
+    pub fn reserve_ahead(&self, bytes: u64) -> Result<(), LogError> {
+        // Nobody seals the segment meanwhile, which takes such room back.
+        let _no_flush = self.flushing.lock();
+        let (segment, position) = {
+            let mut writer = self.writer.lock();
+            self.check_writable(&writer)?;
+            let position = writer.tail.expect_room();
+            (Arc::clone(writer.tail.segment()), position)
+        };
+        let bytes = bytes.min(u64::from(self.config().segment_bytes).saturating_sub(position));
+        if bytes == 0 { Ok(()) } else { segment.reserve(position, bytes) }
+    }
+
     /// Makes the files of an empty segment and the writer's end of it.
-    pub(super) fn new_tail(&self, base: Offset, config: &LogConfig, now_ms: i64) -> Result<Tail, LogError> {
+    pub(super) fn new_tail(
+        &self,
+        base: Offset,
+        config: &LogConfig,
+        is_prepared: bool,
+        now_ms: i64,
+    ) -> Result<Tail, LogError> {
         self.names_dirty.store(true, Ordering::Release);
-        let preallocate = config.preallocate.then_some(u64::from(config.segment_bytes));
-        let segment =
-            Segment::create(&self.directory, &self.shared, base, config.segment_index_bytes, preallocate)?;
-        Ok(Tail::new(Arc::new(segment), config.preallocate, now_ms))
+        let segment = Segment::create(
+            &self.directory,
+            &self.shared,
+            base,
+            config.segment_index_bytes,
+            preallocated(config),
+            is_prepared,
+        )?;
+        // What was prepared with other settings may be longer than it is now wanted.
+        Ok(Tail::new(Arc::new(segment), config.preallocate || is_prepared, now_ms))
     }
 
     /// What this segment's share of `segment.jitter.ms` is: spread over logs and segments, and the same whenever it is
@@ -95,6 +157,10 @@ impl DiskLog {
         }
         (hash >> 1).cast_signed() % bound
     }
+}
+
+fn preallocated(config: &LogConfig) -> Option<u64> {
+    config.preallocate.then_some(u64::from(config.segment_bytes))
 }
 
 /// What rolls left to write.

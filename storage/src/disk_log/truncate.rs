@@ -75,7 +75,7 @@ impl DiskLog {
     fn begin_anew(&self, writer: &mut Writer, offset: Offset, now_ms: i64) -> Result<(), LogError> {
         let _told = Told::begin(&self.truncations);
         remove_newest_first(&*self.directory, self.segments.load().iter())?;
-        let tail = self.new_tail(offset, &self.config(), now_ms)?;
+        let tail = self.new_tail(offset, &self.config(), false, now_ms)?;
         // Its name alone tells where the log starts.
         self.synced("", self.directory.sync())?;
         self.segments.store(Arc::new(Segments::new(vec![Arc::clone(tail.segment())])));

@@ -130,6 +130,13 @@ pub trait LogFile: Send + Sync + fmt::Debug {
     /// What the system says.
     fn set_bytes(&self, bytes: u64) -> io::Result<()>;
 
+    /// Sets room on the disk aside for these bytes, so that writing them later need not look for it. Size and content stay.
+    /// Where the file system knows no such thing, nothing happens.
+    ///
+    /// # Errors
+    /// What the system says, above all that there is no room.
+    fn reserve(&self, position: u64, bytes: u64) -> io::Result<()>;
+
     /// Makes content and size durable.
     ///
     /// # Errors

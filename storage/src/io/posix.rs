@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use rustix::fs::FallocateFlags;
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::{Create, Directory, DirectoryEntry, LogFile};
@@ -147,6 +148,13 @@ impl LogFile for PosixFile {
 
     fn set_bytes(&self, bytes: u64) -> io::Result<()> {
         self.file.set_len(bytes)
+    }
+
+    fn reserve(&self, position: u64, bytes: u64) -> io::Result<()> {
+        match rustix::fs::fallocate(self.file.as_fd(), FallocateFlags::KEEP_SIZE, position, bytes) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn sync(&self) -> io::Result<()> {

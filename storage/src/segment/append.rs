@@ -64,6 +64,12 @@ impl Tail {
         &self.segment
     }
 
+    /// The file may be given room beyond its batches from now on, which sealing takes back.
+    pub(crate) fn expect_room(&mut self) -> u64 {
+        self.state.file_is_longer = true;
+        self.state.bytes
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.state.bytes == 0
     }
@@ -92,7 +98,7 @@ impl Tail {
             None => now_ms.saturating_sub(self.created_ms),
         };
         self.state.bytes + batch.size() as u64 > u64::from(config.segment_bytes)
-            || since_first_ms > config.segment_ms.saturating_sub(jitter_ms)
+            || since_first_ms > config.roll_ms().saturating_sub(jitter_ms)
             || self.segment.offsets.is_full()
             || self.segment.times.is_full()
     }

@@ -116,18 +116,23 @@ impl Segment {
         }
     }
 
-    /// Makes an empty segment, ready to grow. `preallocate` is the size that its file gets at once.
+    /// Makes an empty segment, ready to grow. `preallocate` is the size that its file gets at once. `is_prepared` says that
+    /// the file is there already, as [`name::PREPARED`].
     pub(crate) fn create(
         directory: &Arc<dyn Directory>,
         shared: &Shared,
         base: Offset,
         index_bytes_max: u32,
         preallocate: Option<u64>,
+        is_prepared: bool,
     ) -> Result<Self, LogError> {
         let segment = Self::existing(directory, shared, base, 0, 0);
         segment.start_indexes(index_bytes_max)?;
         segment.set_largest_timestamp(None);
         // The log file comes last: it alone makes a segment to whoever opens the folder again.
+        if is_prepared && directory.rename(name::PREPARED, &segment.log_name).is_ok() {
+            return Ok(segment);
+        }
         let log = segment.log.get_or(|| directory.open(&segment.log_name, Create::Empty));
         let log = log.map_err(|error| segment.error("create", FileKind::Log, error))?;
         if let Some(Err(error)) = preallocate.map(|bytes| log.set_bytes(bytes)) {
@@ -135,6 +140,17 @@ impl Segment {
             return Err(segment.error("preallocate", FileKind::Log, error));
         }
         Ok(segment)
+    }
+
+    /// Makes the file of a segment to come, under a name that is no segment's.
+    pub(crate) fn prepare(directory: &dyn Directory, preallocate: Option<u64>) -> Result<(), LogError> {
+        let made = directory.open(name::PREPARED, Create::Empty);
+        let made = made.and_then(|file| preallocate.map_or(Ok(()), |bytes| file.set_bytes(bytes)));
+        made.map_err(|source| LogError::Io {
+            action: "prepare",
+            path: directory.path().join(name::PREPARED),
+            source,
+        })
     }
 
     pub(crate) fn base(&self) -> Offset {
@@ -293,6 +309,12 @@ impl Segment {
             Ok(Look::WouldBlock) => Ok(None),
             Err(error) => Err(self.error("read", FileKind::OffsetIndex, error)),
         }
+    }
+
+    /// Has the disk set so many bytes aside for the log file, beyond its size too, which stays.
+    pub(crate) fn reserve(&self, position: u64, bytes: u64) -> Result<(), LogError> {
+        let reserved = self.log_file().and_then(|file| file.reserve(position, bytes));
+        reserved.map_err(|error| self.error("reserve room for", FileKind::Log, error))
     }
 
     /// Cuts the log file.

@@ -48,6 +48,9 @@ const KINDS: [(FileKind, &str); 5] = [
 pub(crate) const SEGMENT_KINDS: [FileKind; 4] =
     [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex, FileKind::TxnIndex];
 
+/// The log file of the segment to come, before it has a base. Kafka leaves files of such names alone.
+pub(crate) const PREPARED: &str = "next-segment";
+
 const STAGES: [(Stage, &str); 3] =
     [(Stage::Deleted, ".deleted"), (Stage::Cleaned, ".cleaned"), (Stage::Swap, ".swap")];
 

@@ -1,6 +1,7 @@
 //! What the files of a log on disk look like while it is written: rolls, index entries, preallocation, truncation. What
 //! every log does is checked in `contract.rs`.
 
+use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -289,4 +290,93 @@ fn a_read_that_may_not_wait_says_so_until_another_has_warmed_the_segment() {
     let is_kept = matches!(test.log.read(&cached).unwrap(), ReadOutcome::Found(_));
     assert!(matches!(test.log.read(&request(7)).unwrap(), ReadOutcome::Found(_)));
     assert!(is_kept || matches!(test.log.read(&cached).unwrap(), ReadOutcome::Found(_)));
+}
+
+#[test]
+fn a_compacted_log_rolls_at_the_latest_when_its_records_are_to_be_compacted() {
+    let config = LogConfig { segment_ms: 5000, max_compaction_lag_ms: 1000, ..LogConfig::default() };
+    for (is_compacted, expected) in [(true, vec![0, 2]), (false, vec![0])] {
+        let test = TestLog::new(LogConfig { is_compacted, ..config.clone() });
+        for timestamp_ms in [NOW_MS, NOW_MS + 1000, NOW_MS + 1001] {
+            test.append(batch(timestamp_ms, 1, 10));
+        }
+        let bases: Vec<i64> = test.log.segments().unwrap().iter().map(|it| it.base.get()).collect();
+        assert_eq!(bases, expected);
+    }
+}
+
+#[test]
+fn a_roll_takes_the_file_that_a_flush_prepared_and_leaves_the_rest_to_the_next_flush() {
+    for preallocate in [false, true] {
+        let mut test = TestLog::new(LogConfig { preallocate, index_interval_bytes: 50, ..small(1000) });
+        while test.log.positions().log_end.position < 500 {
+            test.append(batch(NOW_MS, 1, 50));
+        }
+        test.log.flush_up_to(Offset::MAX, NOW_MS).unwrap();
+        assert!(test.names().contains(&"next-segment".to_owned()));
+        while test.log.segments().unwrap().len() == 1 {
+            test.append(batch(NOW_MS, 1, 50));
+        }
+        let base = test.log.segments().unwrap()[1].base;
+        let live = format!("{:020}.log", base.get());
+        let written = test.log.positions().log_end.position;
+        assert_eq!(fs::metadata(test.file(&live)).unwrap().len(), if preallocate { 1000 } else { written });
+        let snapshot = format!("{:020}.snapshot", base.get());
+        for name in ["next-segment", &snapshot, "00000000000000000000.timeindex"] {
+            assert!(!test.names().contains(&name.to_owned()), "{name}");
+        }
+        test.log.flush_up_to(Offset::MAX, NOW_MS).unwrap();
+        for name in [&snapshot, "00000000000000000000.timeindex", "00000000000000000000.index"] {
+            assert!(test.names().contains(&name.to_owned()), "{name}");
+        }
+        let end = test.end();
+        while test.log.positions().log_end.position < 500 {
+            test.append(batch(NOW_MS, 1, 50));
+        }
+        test.log.flush_up_to(Offset::MAX, NOW_MS).unwrap();
+        // Neither kind of stop leaves it there.
+        test = test.killed(end).0;
+        assert!(!test.names().contains(&"next-segment".to_owned()));
+        test.append(batch(NOW_MS, 1, 50));
+        test.log.flush_up_to(Offset::MAX, NOW_MS).unwrap();
+        test = test.stopped();
+        assert!(!test.names().contains(&"next-segment".to_owned()));
+        assert!(test.end() > end);
+    }
+}
+
+#[test]
+fn rolls_without_a_flush_keep_few_segments_waiting() {
+    let test = TestLog::new(small(300));
+    for _ in 0..40 {
+        test.append(batch(NOW_MS, 1, 100));
+    }
+    let segments = test.log.segments().unwrap().len();
+    let sealed = test.names().iter().filter(|name| name.ends_with(".timeindex")).count();
+    assert!(segments > 10 && segments - sealed <= 5, "{sealed} of {segments}");
+    assert_eq!(test.log.offset_for_time(NOW_MS).unwrap().unwrap().offset, Offset::ZERO);
+    test.log.truncate_to(Offset::new(35), NOW_MS).unwrap();
+    let (test, recovery) = test.killed(0);
+    assert_eq!((test.end(), recovery.cut), (35, None));
+}
+
+#[test]
+fn room_that_was_set_aside_changes_no_size_and_goes_at_a_stop() {
+    let mut test = TestLog::new(LogConfig::default());
+    test.append(batch(NOW_MS, 1, 50));
+    let log = test.file("00000000000000000000.log");
+    let bytes = test.log.positions().log_end.position;
+    test.log.reserve_ahead(1 << 20).unwrap();
+    assert_eq!(fs::metadata(&log).unwrap().len(), bytes);
+    test.append(batch(NOW_MS, 1, 50));
+    test = test.stopped();
+    let about = fs::metadata(&log).unwrap();
+    assert_eq!(about.len(), bytes * 2);
+    let blocks = |about: &fs::Metadata| std::os::unix::fs::MetadataExt::blocks(about);
+    assert!(blocks(&about) < 64, "the room was given back");
+    test.log.reserve_ahead(4 << 20).unwrap();
+    test = test.killed(0).0;
+    test = test.stopped();
+    assert!(blocks(&fs::metadata(&log).unwrap()) < 64, "also what was set aside before a kill");
+    assert_eq!(test.end(), 2);
 }

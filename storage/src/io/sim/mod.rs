@@ -401,6 +401,10 @@ impl LogFile for SimFile {
         state.change_file(self.id, Change::Size(bytes))
     }
 
+    fn reserve(&self, _position: u64, _bytes: u64) -> io::Result<()> {
+        self.disk.state.lock().enter_plain()
+    }
+
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
         let is_honest = state.enter_sync(&self.name)?;
