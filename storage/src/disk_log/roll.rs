@@ -31,6 +31,8 @@ impl DiskLog {
         if writer.unsealed.len() >= UNSEALED_MAX {
             self.seal_rolled(writer)?;
         }
+        // Nothing may lie between its last batch and the next segment's first: that would end a recovery there.
+        writer.tail.cut_to_batches()?;
         let is_prepared = std::mem::take(&mut writer.is_prepared);
         let tail = self.new_tail(base, config, is_prepared, now_ms)?;
         writer.producers.set_end(base);

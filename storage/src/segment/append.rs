@@ -194,6 +194,11 @@ impl Tail {
     fn finish_log(&mut self) -> Result<(), LogError> {
         self.enter_largest_timestamp();
         self.segment.is_sealed_anew.store(true, Ordering::Release);
+        self.cut_to_batches()
+    }
+
+    /// Takes from the file what it may have beyond the last whole batch.
+    pub(crate) fn cut_to_batches(&mut self) -> Result<(), LogError> {
         if self.state.file_is_longer {
             self.segment.cut_file(self.state.bytes)?;
             self.state.file_is_longer = false;

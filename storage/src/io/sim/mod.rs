@@ -402,7 +402,7 @@ impl LogFile for SimFile {
     }
 
     fn reserve(&self, _position: u64, _bytes: u64) -> io::Result<()> {
-        self.disk.state.lock().enter_plain()
+        self.disk.state.lock().enter_plain("reserve", &self.name)
     }
 
     fn sync(&self) -> io::Result<()> {
