@@ -1,5 +1,6 @@
 //! JoinGroup: a member enters a round of its classic group; the answer comes when the round is complete.
 
+use bytes::Bytes;
 use ottla_coordinator::{Event, Reply};
 use ottla_network::Outcome;
 use ottla_protocol::messages::join_group::JoinGroupRequest;
@@ -7,7 +8,11 @@ use ottla_protocol::messages::join_group::JoinGroupRequest;
 use super::group;
 use crate::dispatch::Call;
 
-pub(crate) fn handle(call: &mut Call<'_>, request: JoinGroupRequest) -> Outcome {
+pub(crate) fn handle(call: &mut Call<'_>, mut request: JoinGroupRequest) -> Outcome {
+    // The group keeps it, and would keep the request's whole frame with it.
+    for protocol in &mut request.protocols {
+        protocol.metadata = Bytes::copy_from_slice(&protocol.metadata);
+    }
     let id = request.group_id.clone();
     let random = group::random_for(&request.member_id);
     let event = Event::JoinGroup { client: group::client(call), request, random };
