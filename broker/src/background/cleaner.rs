@@ -6,9 +6,9 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use ottla_storage::compaction::{
-    CleanError, CleanPlan, CleanReport, Cleaner, CleanerLimits, Step, Throttle, dirtiest,
+    CleanError, CleanPlan, CleanReport, Cleaner, CleanerLimits, Cleaning, Step, Throttle, dirtiest,
 };
-use ottla_storage::{DiskLog, LogError};
+use ottla_storage::{DiskLog, LogError, RemovedFiles};
 use parking_lot::{Condvar, Mutex};
 
 use crate::config::CleanerConfig;
@@ -169,6 +169,14 @@ impl Cleaners {
         due: &Due,
     ) -> Result<Option<Box<CleanReport>>, CleanError> {
         let mut cleaning = cleaner.begin(&due.log, &due.plan, broker.clock.now_ms(), seed())?;
+        let ended = self.work_off(&mut cleaning);
+        if !matches!(ended, Ok(Some(_))) {
+            retire(broker, due, cleaning.take_removed());
+        }
+        ended
+    }
+
+    fn work_off(&self, cleaning: &mut Cleaning) -> Result<Option<Box<CleanReport>>, CleanError> {
         loop {
             match cleaning.step()? {
                 Step::Done(report) => return Ok(Some(report)),
@@ -187,12 +195,7 @@ impl Cleaners {
         if let Err(error) = dir.set_cleaner_offset(name, report.cleaned_up_to) {
             tracing::error!(partition = %name, %error, "how far a log was compacted could not be noted");
         }
-        let delay_ms = due.partition.settings().log.file_delete_delay_ms;
-        let due_ms = broker.clock.now_ms().saturating_add(delay_ms);
-        for files in report.removed {
-            dir.retire(files, due_ms);
-        }
-        broker.background.schedule_deletion();
+        retire(broker, due, report.removed);
         tracing::info!(
             partition = %name,
             up_to = %report.cleaned_up_to,
@@ -231,6 +234,19 @@ impl Cleaners {
         }
         false
     }
+}
+
+/// The files that a compaction took out of a log go after their delay.
+fn retire(broker: &Broker, due: &Due, removed: Vec<RemovedFiles>) {
+    if removed.is_empty() {
+        return;
+    }
+    let delay_ms = due.partition.settings().log.file_delete_delay_ms;
+    let due_ms = broker.clock.now_ms().saturating_add(delay_ms);
+    for files in removed {
+        due.partition.directory().retire(files, due_ms);
+    }
+    broker.background.schedule_deletion();
 }
 
 fn plan(broker: &Broker, partition: Arc<Partition>) -> Option<Due> {
