@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -28,6 +28,8 @@ use crate::partition_map::PartitionMap;
 pub(crate) struct GroupHost {
     /// By the partition's number.
     shards: ArcSwap<Vec<Option<Arc<Shard>>>>,
+    /// How many partitions the topic has, or will have once it is created.
+    partitions: AtomicI32,
     /// Held while shards come and go.
     change: Mutex<()>,
     /// Set once the broker is registered.
@@ -50,6 +52,7 @@ impl GroupHost {
         let image = Arc::new(MetadataImage::empty());
         Arc::new(Self {
             shards: ArcSwap::default(),
+            partitions: AtomicI32::new(groups.topic.partitions),
             change: Mutex::default(),
             begun: AtomicBool::new(false),
             config: ArcSwap::from_pointee(groups.with_groups(&image)),
@@ -89,11 +92,7 @@ impl GroupHost {
 
     /// The partition that a group belongs to.
     pub(crate) fn partition_of(&self, group: &str) -> Option<PartitionIndex> {
-        let partitions = match self.shards.load().len() {
-            0 => self.broker.groups.topic.partitions,
-            led => i32::try_from(led).unwrap_or(i32::MAX),
-        };
-        coordinator_partition(group, partitions)
+        coordinator_partition(group, self.partitions.load(Ordering::Acquire))
     }
 
     /// The partitions whose groups are here.
@@ -118,7 +117,7 @@ impl GroupHost {
     /// the image is published.
     pub(crate) fn follow(
         self: &Arc<Self>,
-        partitions: &PartitionMap,
+        held: &PartitionMap,
         image: &Arc<MetadataImage>,
         delta: &MetadataDelta,
     ) {
@@ -129,12 +128,16 @@ impl GroupHost {
         {
             self.set_config(self.broker.groups.with_groups(image));
         }
+        let created =
+            image.topic(CONSUMER_OFFSETS).and_then(|topic| i32::try_from(topic.partitions.len()).ok());
+        let partitions = created.unwrap_or(self.broker.groups.topic.partitions);
+        self.partitions.store(partitions, Ordering::Release);
         self.tell_topics(image, delta);
         let led = delta.added.iter().chain(&delta.changed).map(|changed| &changed.topic.name);
         let gone = delta.removed.iter().map(|removed| &removed.topic);
         let concerned = led.chain(gone).any(|topic| topic.as_str() == CONSUMER_OFFSETS);
         if concerned && self.begun.load(Ordering::Acquire) {
-            self.lead(partitions);
+            self.lead(held);
         }
     }
 

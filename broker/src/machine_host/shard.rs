@@ -466,4 +466,50 @@ mod tests {
         };
         assert_eq!(response.error_code, ErrorCode::NOT_COORDINATOR);
     }
+
+    #[test]
+    fn a_partition_that_takes_no_records_any_more_is_given_up_and_nothing_is_half_done() {
+        let world = World::new();
+        let shard = world.serving();
+        assert_eq!(told(ask(&shard, commit(1), 1)).0, ErrorCode::NONE);
+        world.partition.set_removed();
+        assert_eq!(told(ask(&shard, commit(2), 2)).0, ErrorCode::NOT_COORDINATOR);
+        assert_eq!(told(ask(&shard, fetch(), 3)).0, ErrorCode::NOT_COORDINATOR);
+        assert_eq!(shard.deadline_ms(), NEVER);
+    }
+
+    #[test]
+    fn a_deadline_that_has_passed_ends_a_round() {
+        let world = World::new();
+        let shard = world.serving();
+        let request = JoinGroupRequest {
+            group_id: "g".into(),
+            session_timeout_ms: 10_000,
+            rebalance_timeout_ms: 10_000,
+            protocol_type: "consumer".into(),
+            protocols: vec![JoinGroupRequestProtocol { name: "range".into(), ..Default::default() }],
+            ..JoinGroupRequest::default()
+        };
+        let join = Event::JoinGroup { client: Client::default(), request, random: [7; 16] };
+        let Asked::Parked(mut parked) = ask(&shard, join, 1) else {
+            panic!("the first round waits for more")
+        };
+        let mut outbox = Outbox::default();
+        shard.tick(|| NOW, &mut outbox);
+        assert!(outbox.into_parts().0.is_empty(), "nothing is due yet");
+        // A newcomer may put the end off once.
+        let joined = (0..3).find_map(|_| {
+            let due = shard.deadline_ms();
+            let mut outbox = Outbox::default();
+            shard.tick(|| Now::same(due), &mut outbox);
+            for (sender, delivery) in outbox.into_parts().0 {
+                sender.send(delivery).expect("somebody waits");
+            }
+            parked.try_recv().ok()
+        });
+        let Some(Delivery { reply: Reply::JoinGroup(response), .. }) = joined else {
+            panic!("the round has ended")
+        };
+        assert_eq!((response.error_code, response.generation_id), (ErrorCode::NONE, 1));
+    }
 }
