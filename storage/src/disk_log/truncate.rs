@@ -9,6 +9,7 @@ use ottla_model::Offset;
 use super::{DiskLog, Writer};
 use crate::log::{Log, LogError, LogPosition, ReadMode};
 use crate::producer_state::ProducerStates;
+use crate::segment::Segment;
 use crate::segment::append::Tail;
 use crate::segment::name::{FileKind, file_name};
 use crate::segment::read::ReadFault;
@@ -55,14 +56,28 @@ impl DiskLog {
         self.lower_end(LogPosition { offset, segment_base: active.base(), position: bytes });
         self.segments.store(Arc::new(kept));
         self.names_dirty.store(true, Ordering::Release);
-        remove_newest_first(&*self.directory, list.iter().filter(|segment| segment.base() > offset))?;
+        // Half a truncation cannot be gone on from: the next start finishes it.
+        let gone = list.iter().filter(|segment| segment.base() > offset);
+        let finished = self.finish_truncation(&mut writer, gone, active, (offset, bytes), now_ms);
+        finished.map_err(|error| self.shared.health.fail_with(error))
+    }
+
+    fn finish_truncation<'a>(
+        &self,
+        writer: &mut Writer,
+        gone: impl DoubleEndedIterator<Item = &'a Arc<Segment>>,
+        active: Arc<Segment>,
+        (offset, bytes): (Offset, u64),
+        now_ms: i64,
+    ) -> Result<(), LogError> {
+        remove_newest_first(&*self.directory, gone)?;
         let state = active.resume(offset, bytes, self.config().segment_index_bytes)?;
         active.cut_file(bytes)?;
         // After a crash, what was cut would otherwise stand again behind what is appended next.
         self.synced(&file_name(active.base(), FileKind::Log), active.sync_log())?;
         writer.tail = Tail::resume(active, state, now_ms);
         self.epochs.lock().truncate_end(offset);
-        self.rebuild_producers(&mut writer, offset, now_ms)
+        self.rebuild_producers(writer, offset, now_ms)
     }
 
     pub(super) fn restart(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {
@@ -73,6 +88,11 @@ impl DiskLog {
     }
 
     fn begin_anew(&self, writer: &mut Writer, offset: Offset, now_ms: i64) -> Result<(), LogError> {
+        let begun = self.try_to_begin_anew(writer, offset, now_ms);
+        begun.map_err(|error| self.shared.health.fail_with(error))
+    }
+
+    fn try_to_begin_anew(&self, writer: &mut Writer, offset: Offset, now_ms: i64) -> Result<(), LogError> {
         let _told = Told::begin(&self.truncations);
         remove_newest_first(&*self.directory, self.segments.load().iter())?;
         let tail = self.new_tail(offset, &self.config(), false, now_ms)?;

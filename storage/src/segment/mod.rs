@@ -257,11 +257,18 @@ impl Segment {
     pub(crate) fn has_sound_times(&self, end: Offset) -> bool {
         let opened = self.directory.open(&file_name(self.base, FileKind::TimeIndex), Create::No);
         let Ok(index) = opened.and_then(|file| disk::seal::<TimeEntry>(&*file)) else { return false };
-        let Some(last) = index.last() else { return self.bytes() == 0 };
+        let Some(last) = index.last() else { return self.bytes() == 0 || self.begins_without_time() };
         let before = index.len().checked_sub(2).and_then(|number| index.get(number));
         let follows =
             |before: TimeEntry| before.timestamp_ms < last.timestamp_ms && before.offset <= last.offset;
         last.timestamp_ms >= 0 && last.offset.at(self.base) < end && before.is_none_or(follows)
+    }
+
+    /// Whether its first batch has no timestamp: then none need stand in the time index. One header is read.
+    fn begins_without_time(&self) -> bool {
+        let first =
+            self.walk(self.bytes(), ReadMode::MayBlock).and_then(|mut walk| walk.checked_header_at(0));
+        matches!(first, Ok(Ok(Some(header))) if header.max_timestamp_ms() < 0)
     }
 
     /// Whether the end of the transaction index can be right, if there is one.

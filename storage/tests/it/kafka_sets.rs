@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ottla_model::batch::TimestampType;
-use ottla_storage::{LoadReport, LoadedLog, Log, LogDir, ReadEnd, TimestampedOffset};
+use ottla_storage::{LoadReport, LoadedLog, Log, LogDir, LogError, ReadEnd, TimestampedOffset};
 use serde_json::{Value, json};
 
 use crate::archive::{
@@ -163,4 +163,28 @@ fn nothing_that_a_killed_kafka_had_acknowledged_is_missing() {
         }
         assert_eq!(loaded.recovery.cut, None, "{}", loaded.partition);
     }
+}
+
+#[test]
+fn partitions_with_older_messages_are_offline_with_their_reason_and_the_others_are_served() {
+    let set = KafkaSet::unpack("v0v1");
+    let directory = LogDir::open(&set.data()).unwrap();
+    let report = directory.load(2, AFTER_KAFKA_MS, &configs(set.json("expect/start.json"))).unwrap();
+    let truths = set.truths("expect/truth");
+    let untouched = KafkaSet::unpack("v0v1");
+    let is_old = |name: &str| name.starts_with("v0-") || name.starts_with("v1-");
+    let mut old = 0;
+    for (name, error) in &report.failed {
+        assert!(is_old(name), "{name}: {error}");
+        assert!(matches!(error, LogError::OldFormat { .. }), "{name}: {error}");
+        assert_eq!(checksums(&set.data().join(name)), checksums(&untouched.data().join(name)), "{name}");
+        old += 1;
+    }
+    assert_eq!(old, truths.keys().filter(|name| is_old(name)).count());
+    for loaded in &report.logs {
+        let truth = &truths[&loaded.partition.to_string()];
+        check_records("v0v1", loaded, truth);
+        check_offsets("v0v1", loaded, truth);
+    }
+    assert_eq!(report.logs.len() + old, truths.len());
 }

@@ -16,5 +16,6 @@ mod kafka_sets;
 mod manager;
 mod recovery;
 mod retention;
+mod start;
 mod support;
 mod transactions;

@@ -53,6 +53,8 @@ pub struct Call {
     pub verb: &'static str,
     /// On what: a name without the number that it begins with, so that all segments' files of a kind are one.
     pub on: Arc<str>,
+    /// How many bytes a read was to give at most; 0 of other calls.
+    pub bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -138,7 +140,11 @@ impl SimDisk {
 impl State {
     fn enter(&mut self, verb: &'static str, on: &str) -> io::Result<Go> {
         if let Some(trace) = &mut self.trace {
-            trace.push(Call { verb, on: on.trim_start_matches(|first: char| first.is_ascii_digit()).into() });
+            trace.push(Call {
+                verb,
+                on: on.trim_start_matches(|first: char| first.is_ascii_digit()).into(),
+                bytes: 0,
+            });
         }
         let fault = self.faults.remove(&self.calls);
         self.calls += 1;
@@ -346,6 +352,9 @@ impl LogFile for SimFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let mut state = self.disk.state.lock();
         state.enter_plain("read", &self.name)?;
+        if let Some(call) = state.trace.as_mut().and_then(|trace| trace.last_mut()) {
+            call.bytes = buffer.len();
+        }
         let (content, ..) = state.file(self.id)?;
         let position = usize::try_from(position).unwrap_or(usize::MAX);
         let rest = content.get(position..).unwrap_or_default();

@@ -5,6 +5,7 @@
 
 mod check;
 mod dice;
+mod plan;
 mod twin;
 mod world;
 
@@ -93,12 +94,12 @@ fn find_again(world: &mut World) {
     let report = world.open().unwrap();
     let found: BTreeSet<String> = report.logs.iter().map(|log| log.partition.topic.to_string()).collect();
     for name in world.twins.keys() {
-        let may_be_gone = world.in_flux == Some(*name);
-        assert!(may_be_gone || found.contains(*name), "log {name} is gone");
+        assert!(found.contains(*name), "log {name} is gone");
     }
-    world.twins.retain(|name, _| found.contains(*name));
-    if let Some(name) = world.in_flux.take().filter(|name| found.contains(*name)) {
-        world.twins.entry(name).or_insert_with(|| World::new_twin(name));
+    for (name, twin) in std::mem::take(&mut world.in_flux) {
+        if found.contains(name) {
+            world.twins.entry(name).or_insert(twin);
+        }
     }
     for name in &found {
         assert!(world.twins.contains_key(name.as_str()), "log {name} has come back");
