@@ -18,4 +18,5 @@ mod recovery;
 mod retention;
 mod start;
 mod support;
+mod times;
 mod transactions;
