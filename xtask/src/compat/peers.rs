@@ -1,8 +1,9 @@
-//! The foreign programs that judge: Apache Kafka's jars, kcat, and two Python clients. Fetches the jars and the Python
-//! packages into the target folder, by name and pinned version; Debian packages are `install`'s business.
+//! The foreign programs that judge: Apache Kafka's jars, kcat, and clients in Python, Go and JavaScript. Fetches jars,
+//! packages and modules into the target folder, by name and pinned version; Debian packages are `install`'s business.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,8 +18,49 @@ pub(crate) enum Peer {
     /// Apache Kafka's broker and tools.
     Java,
     Kcat,
-    /// confluent-kafka and kafka-python.
+    /// confluent-kafka, kafka-python and aiokafka.
     Python,
+    /// franz-go.
+    Go,
+    /// kafkajs.
+    Node,
+}
+
+/// One of our own steps, by the language that it is written in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Program {
+    /// A class in `java/`, compiled once.
+    Java(&'static str),
+    /// A script in `python/`.
+    Python(&'static str),
+    /// A package in `go/`, compiled once.
+    Go(&'static str),
+    /// A module in `node/`.
+    Node(&'static str),
+}
+
+/// How a program is started, as often as need be and from any thread.
+#[derive(Debug, Clone)]
+pub(crate) struct Launch {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    environment: Vec<(&'static str, OsString)>,
+}
+
+impl Launch {
+    fn of(command: &Command) -> Self {
+        Self {
+            program: command.get_program().into(),
+            arguments: command.get_args().map(OsString::from).collect(),
+            environment: Vec::new(),
+        }
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
 }
 
 /// Where the peers are, or will be.
@@ -52,6 +94,8 @@ impl Peers {
             Peer::Java => self.fetch_jars(),
             Peer::Kcat => self.find_kcat(),
             Peer::Python => self.fetch_python(),
+            Peer::Go => self.build_go(),
+            Peer::Node => self.fetch_node(),
         };
         let reason = outcome.err().map(|error| format!("{error:#}"));
         self.ready.borrow_mut().insert(peer, reason.clone());
@@ -64,7 +108,10 @@ impl Peers {
         command.args(["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true"]);
         let configuration = self.steps.join("java").join(logging);
         command.arg(format!("-Dlog4j2.configurationFile={}", configuration.display()));
-        command.arg("-cp").arg(self.libs().join("*")).arg(class);
+        let mut path = self.classes().into_os_string();
+        path.push(":");
+        path.push(self.libs().join("*"));
+        command.arg("-cp").arg(path).arg(class);
         command
     }
 
@@ -77,12 +124,48 @@ impl Peers {
         command
     }
 
+    /// A step of ours in whatever language, whose peer is there.
+    pub(crate) fn launch(&self, program: Program) -> Launch {
+        match program {
+            Program::Java(class) => Launch::of(&self.java(class, "tool-log4j2.xml")),
+            Program::Python(script) => Launch {
+                environment: vec![
+                    ("PYTHONDONTWRITEBYTECODE", "1".into()),
+                    ("PYTHONUTF8", "1".into()),
+                    ("PYTHONUNBUFFERED", "1".into()),
+                ],
+                ..Launch::of(&self.python(script))
+            },
+            Program::Go(package) => Launch::of(&Command::new(self.go_programs().join(package))),
+            Program::Node(module) => Launch {
+                environment: vec![(
+                    "COMPAT_NODE_MODULES",
+                    self.node_modules().join("node_modules/").into_os_string(),
+                )],
+                ..Launch::of(Command::new("node").arg(self.steps.join("node").join(module)))
+            },
+        }
+    }
+
     fn libs(&self) -> PathBuf {
         self.folder.join("libs")
     }
 
+    /// Our own steps in Java, compiled.
+    fn classes(&self) -> PathBuf {
+        self.folder.join("classes")
+    }
+
     fn venv(&self) -> PathBuf {
         self.folder.join("venv")
+    }
+
+    fn go_programs(&self) -> PathBuf {
+        self.folder.join("go")
+    }
+
+    fn node_modules(&self) -> PathBuf {
+        self.folder.join("node")
     }
 
     fn find_kcat(&self) -> Result<()> {
@@ -98,7 +181,7 @@ impl Peers {
             bail!("a JDK is missing (Debian: apt-get install openjdk-17-jdk-headless)");
         }
         let pom = self.steps.join("java/pom.xml");
-        once_for(&pom, &self.libs(), || {
+        once_for(std::slice::from_ref(&pom), &self.libs(), || {
             if !answers("mvn", "--version") {
                 bail!("mvn is missing (Debian: apt-get install maven)");
             }
@@ -107,12 +190,18 @@ impl Peers {
             command.args(["-q", "-B", "-f"]).arg(&pom).arg("dependency:copy-dependencies");
             command.arg(format!("-DoutputDirectory={}", self.libs().display()));
             succeeds(&mut command)
+        })?;
+        let sources = ["GroupMember.java"].map(|name| self.steps.join("java").join(name));
+        once_for(&sources, &self.classes(), || {
+            let mut command = Command::new("javac");
+            command.arg("-cp").arg(self.libs().join("*")).arg("-d").arg(self.classes()).args(&sources);
+            succeeds(&mut command)
         })
     }
 
     fn fetch_python(&self) -> Result<()> {
         let requirements = self.steps.join("python/requirements.txt");
-        once_for(&requirements, &self.venv(), || {
+        once_for(std::slice::from_ref(&requirements), &self.venv(), || {
             println!("compat: fetching the Python clients");
             let mut venv = Command::new("python3");
             succeeds(venv.args(["-m", "venv", "--clear"]).arg(self.venv()))
@@ -130,11 +219,43 @@ impl Peers {
             succeeds(pip.arg("-r").arg(&requirements))
         })
     }
+
+    fn build_go(&self) -> Result<()> {
+        let go = self.steps.join("go");
+        let sources = ["go.mod", "go.sum", "member/main.go"].map(|name| go.join(name));
+        once_for(&sources, &self.go_programs(), || {
+            if !answers("go", "version") {
+                bail!("go is missing (Debian: apt-get install golang)");
+            }
+            println!("compat: building the Go clients");
+            let mut command = Command::new("go");
+            command.args(["build", "-mod=readonly", "-o"]).arg(self.go_programs()).arg("./...");
+            succeeds(command.current_dir(&go))
+        })
+    }
+
+    fn fetch_node(&self) -> Result<()> {
+        let package = self.steps.join("node/package.json");
+        once_for(std::slice::from_ref(&package), &self.node_modules(), || {
+            if !answers("npm", "--version") {
+                bail!("npm is missing (Debian: apt-get install npm)");
+            }
+            println!("compat: fetching the JavaScript client");
+            let folder = self.node_modules();
+            std::fs::copy(&package, folder.join("package.json")).context("copying package.json")?;
+            let mut command = Command::new("npm");
+            command.args(["install", "--silent", "--no-audit", "--no-fund", "--no-package-lock"]);
+            succeeds(command.current_dir(folder))
+        })
+    }
 }
 
-/// Fills a folder by `fetch`, unless that was done before for the same list of names and versions.
-fn once_for(list: &Path, folder: &Path, fetch: impl FnOnce() -> Result<()>) -> Result<()> {
-    let wanted = std::fs::read(list).with_context(|| format!("reading {}", list.display()))?;
+/// Fills a folder by `fetch`, unless that was done before from the same contents of these files.
+fn once_for(files: &[PathBuf], folder: &Path, fetch: impl FnOnce() -> Result<()>) -> Result<()> {
+    let mut wanted = Vec::new();
+    for file in files {
+        wanted.extend(std::fs::read(file).with_context(|| format!("reading {}", file.display()))?);
+    }
     let stamp = folder.join(".complete");
     if std::fs::read(&stamp).is_ok_and(|done| done == wanted) {
         return Ok(());

@@ -2,6 +2,8 @@
 
 mod batches;
 mod dump_log;
+mod group_tools;
+mod groups;
 mod java_tools;
 mod kcat;
 mod kill;
@@ -72,5 +74,19 @@ pub(crate) const SUITES: &[Suite] = &[
         needs: &[Peer::Python],
         needs_both: false,
         run: kill::run,
+    },
+    Suite {
+        name: "groups",
+        about: "consumer groups of six clients share, lose, leave and gain members while records are written",
+        needs: &[Peer::Java, Peer::Python, Peer::Go, Peer::Node],
+        needs_both: false,
+        run: groups::run,
+    },
+    Suite {
+        name: "group-tools",
+        about: "Kafka's tool for consumer groups: list, describe, reset, delete",
+        needs: &[Peer::Java, Peer::Python],
+        needs_both: false,
+        run: group_tools::run,
     },
 ];
