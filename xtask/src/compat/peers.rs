@@ -124,6 +124,11 @@ impl Peers {
         command
     }
 
+    /// An example program of one of our crates, once it is built.
+    pub(crate) fn example(&self, name: &str) -> PathBuf {
+        self.folder.with_file_name("debug").join("examples").join(name)
+    }
+
     /// A step of ours in whatever language, whose peer is there.
     pub(crate) fn launch(&self, program: Program) -> Launch {
         match program {

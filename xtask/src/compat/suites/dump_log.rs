@@ -170,7 +170,12 @@ fn dump_everything(session: &mut Session<'_>, node: &Node, files: &Files) -> Res
 }
 
 /// Runs DumpLogSegments in `folder` over these files.
-fn dump(session: &Session<'_>, folder: &Path, options: &[&str], files: &[PathBuf]) -> Result<Finished> {
+pub(super) fn dump(
+    session: &Session<'_>,
+    folder: &Path,
+    options: &[&str],
+    files: &[PathBuf],
+) -> Result<Finished> {
     let list: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let mut command = session.peers.java(DUMP, "tool-log4j2.xml");
     command.current_dir(folder).args(options).arg("--files").arg(list.join(","));
@@ -178,7 +183,7 @@ fn dump(session: &Session<'_>, folder: &Path, options: &[&str], files: &[PathBuf
 }
 
 /// Every line that DumpLogSegments has no reason to write over sound files.
-fn unexpected_lines(done: &Finished) -> Vec<String> {
+pub(super) fn unexpected_lines(done: &Finished) -> Vec<String> {
     let mut unexpected: Vec<String> =
         done.stdout.lines().filter(|line| !is_sound(line)).map(|line| format!("out {line}")).collect();
     // Kafka expects the batch after none at offset 0, so each later segment is announced like this.
@@ -217,6 +222,7 @@ fn is_sound(line: &str) -> bool {
         || line.ends_with(" passed sanity check.")
         || line.ends_with(".index is empty.")
         || line.starts_with("producerId: ")
+        || line.starts_with("version: 0 producerId: ")
 }
 
 /// The base offset in a segment's file name.

@@ -8,6 +8,7 @@ mod java_tools;
 mod kcat;
 mod kill;
 mod locks;
+mod log_rounds;
 mod python;
 
 use anyhow::Result;
@@ -88,5 +89,12 @@ pub(crate) const SUITES: &[Suite] = &[
         needs: &[Peer::Java, Peer::Python],
         needs_both: false,
         run: group_tools::run,
+    },
+    Suite {
+        name: "log-rounds",
+        about: "a log goes from Kafka to our storage and back, three times, stopped or killed",
+        needs: &[Peer::Java, Peer::Python],
+        needs_both: false,
+        run: log_rounds::run,
     },
 ];
