@@ -68,8 +68,8 @@ pub(crate) fn run() {
 }
 
 fn make(directory: &LogDir, topic: &str, config: LogConfig) -> Arc<DiskLog> {
-    let name = TopicPartition { topic: TopicName::new(topic).unwrap(), partition: PartitionIndex::new(0) };
-    directory.create_log(&name, Uuid::from_u128(7), config, NOW_MS).unwrap()
+    let name = TopicPartition { topic: TopicName::new(topic), partition: PartitionIndex::new(0) };
+    directory.create_log(&name, Uuid::from_bytes([7; 16]), config, NOW_MS).unwrap()
 }
 
 fn fill(log: &DiskLog) {

@@ -40,7 +40,13 @@ pub(crate) fn run() {
         });
         pairs.push((ours, floor));
     }
-    report("look an offset up, hot", "µs of CPU", LOOKUPS as f64 / 1e6, &pairs, "none; the floor is one pread");
+    report(
+        "look an offset up, hot",
+        "µs of CPU",
+        LOOKUPS as f64 / 1e6,
+        &pairs,
+        "none; the floor is one pread",
+    );
     drop(log);
 
     // Written back first, since dirty pages are not dropped.

@@ -3,7 +3,11 @@
 //! pairs' ratios, in processor time where the work has a core to itself: what else the machine does matters little then.
 //! It decides nothing; docs/performance.md says what was seen.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench tells, and stops where it cannot go on")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench tells, and stops where it cannot go on"
+)]
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
 mod append;
@@ -60,9 +64,12 @@ fn report(name: &str, unit: &str, per: f64, pairs: &[(Duration, Duration)], goal
     let ours = median(pairs.iter().map(|(ours, _)| figure(ours)).collect());
     let floor = median(pairs.iter().map(|(_, floor)| figure(floor)).collect());
     let ratios: Vec<f64> = pairs.iter().map(|(ours, floor)| figure(ours) / figure(floor)).collect();
-    let (low, high) = (ratios.iter().copied().fold(f64::MAX, f64::min), ratios.iter().copied().fold(0.0, f64::max));
+    let (low, high) =
+        (ratios.iter().copied().fold(f64::MAX, f64::min), ratios.iter().copied().fold(0.0, f64::max));
     let ratio = median(ratios);
-    println!("{name}: {ours:.3} {unit}, floor {floor:.3} {unit}, ratio {ratio:.2} ({low:.2} to {high:.2}), goal {goal}");
+    println!(
+        "{name}: {ours:.3} {unit}, floor {floor:.3} {unit}, ratio {ratio:.2} ({low:.2} to {high:.2}), goal {goal}"
+    );
 }
 
 /// An uncompressed batch of about `bytes`, of records of `value_bytes`.

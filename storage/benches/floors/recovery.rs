@@ -36,11 +36,11 @@ fn fill(path: &Path) {
     directory.load(1, NOW_MS, &|_| LogConfig::default()).unwrap();
     let bytes = batch(64 << 10, 1024);
     for number in 0..PARTITIONS {
-        let partition = TopicPartition {
-            topic: TopicName::new("recovered").unwrap(),
-            partition: PartitionIndex::new(number),
-        };
-        let log = directory.create_log(&partition, Uuid::from_u128(7), LogConfig::default(), NOW_MS).unwrap();
+        let partition =
+            TopicPartition { topic: TopicName::new("recovered"), partition: PartitionIndex::new(number) };
+        let log = directory
+            .create_log(&partition, Uuid::from_bytes([7; 16]), LogConfig::default(), NOW_MS)
+            .unwrap();
         for _ in 0..BYTES_EACH / bytes.len() {
             let checked = CheckedBatch::from_leader(&bytes).unwrap();
             log.append_as_leader(checked, LeaderEpoch::new(0), NOW_MS).unwrap();

@@ -29,12 +29,13 @@ pub(crate) fn run() {
 /// One partition is made by the library, the others are copies of it: ten thousand fsyncs would take minutes.
 fn fill(path: &Path, segments: usize) {
     let name = |number: i32| TopicPartition {
-        topic: TopicName::new("many").unwrap(),
+        topic: TopicName::new("many"),
         partition: PartitionIndex::new(number),
     };
     let directory = LogDir::open(path).unwrap();
     directory.load(1, NOW_MS, &|_| LogConfig::default()).unwrap();
-    let log = directory.create_log(&name(0), Uuid::from_u128(7), LogConfig::default(), NOW_MS).unwrap();
+    let log =
+        directory.create_log(&name(0), Uuid::from_bytes([7; 16]), LogConfig::default(), NOW_MS).unwrap();
     for _ in 0..segments {
         log.roll(NOW_MS).unwrap();
         let checked = CheckedBatch::from_leader(&batch(1024, 256)).unwrap();
