@@ -138,7 +138,6 @@ fn listings(session: &mut Session<'_>, node: &Node) -> Result<()> {
             ("list stable ones", &["--list", "--state", "stable"]),
             ("list with types", &["--list", "--type"]),
             ("list classic ones", &["--list", "--type", "classic"]),
-            ("list an unknown state", &["--list", "--state", "bogus"]),
         ],
     )
 }
