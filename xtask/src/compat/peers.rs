@@ -147,7 +147,7 @@ impl Peers {
                     "COMPAT_NODE_MODULES",
                     self.node_modules().join("node_modules/").into_os_string(),
                 )],
-                ..Launch::of(Command::new("node").arg(self.steps.join("node").join(module)))
+                ..Launch::of(Command::new(self.node_program()).arg(self.steps.join("node").join(module)))
             },
         }
     }
@@ -206,53 +206,70 @@ impl Peers {
 
     fn fetch_python(&self) -> Result<()> {
         let requirements = self.steps.join("python/requirements.txt");
-        once_for(std::slice::from_ref(&requirements), &self.venv(), || {
-            println!("compat: fetching the Python clients");
-            let mut venv = Command::new("python3");
-            succeeds(venv.args(["-m", "venv", "--clear"]).arg(self.venv()))
-                .context("python3 with venv is needed (Debian: apt-get install python3-venv)")?;
-            let mut pip = Command::new(self.venv().join("bin/python"));
-            pip.args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-                "--only-binary",
-                ":all:",
-            ]);
-            succeeds(pip.arg("-r").arg(&requirements))
-        })
+        virtual_environment(&requirements, &self.venv(), "the Python clients")
     }
 
     fn build_go(&self) -> Result<()> {
         let go = self.steps.join("go");
         let sources = ["go.mod", "go.sum", "member/main.go"].map(|name| go.join(name));
         once_for(&sources, &self.go_programs(), || {
-            if !answers("go", "version") {
-                bail!("go is missing (Debian: apt-get install golang)");
-            }
+            let compiler = self.tool("go", "version", &go, "the Go compiler")?;
             println!("compat: building the Go clients");
-            let mut command = Command::new("go");
+            let mut command = Command::new(compiler);
             command.args(["build", "-mod=readonly", "-o"]).arg(self.go_programs()).arg("./...");
             succeeds(command.current_dir(&go))
         })
     }
 
     fn fetch_node(&self) -> Result<()> {
-        let package = self.steps.join("node/package.json");
+        let node = self.steps.join("node");
+        let package = node.join("package.json");
+        let npm = self.tool("npm", "--version", &node, "Node.js")?;
         once_for(std::slice::from_ref(&package), &self.node_modules(), || {
-            if !answers("npm", "--version") {
-                bail!("npm is missing (Debian: apt-get install npm)");
-            }
             println!("compat: fetching the JavaScript client");
             let folder = self.node_modules();
             std::fs::copy(&package, folder.join("package.json")).context("copying package.json")?;
-            let mut command = Command::new("npm");
+            let mut command = Command::new(&npm);
             command.args(["install", "--silent", "--no-audit", "--no-fund", "--no-package-lock"]);
+            command.env("PATH", with_folder_of(&npm)?);
             succeeds(command.current_dir(folder))
         })
     }
+
+    /// A language's tool: the machine's own, else the one that its Python package brings.
+    fn tool(&self, name: &str, argument: &str, steps: &Path, what: &str) -> Result<PathBuf> {
+        if answers(name, argument) {
+            return Ok(name.into());
+        }
+        let folder = self.folder.join(format!("{name}-tool"));
+        virtual_environment(&steps.join("requirements.txt"), &folder, what)?;
+        Ok(folder.join("bin").join(name))
+    }
+
+    fn node_program(&self) -> PathBuf {
+        if answers("npm", "--version") { "node".into() } else { self.folder.join("npm-tool/bin/node") }
+    }
+}
+
+/// The search path with a program's own folder first, which holds what it needs itself.
+fn with_folder_of(program: &Path) -> Result<OsString> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let own = program.parent().filter(|folder| !folder.as_os_str().is_empty()).map(Path::to_path_buf);
+    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&paths))).context("a search path")
+}
+
+/// Fills a folder with the Python packages of a list.
+fn virtual_environment(requirements: &PathBuf, folder: &Path, what: &str) -> Result<()> {
+    once_for(std::slice::from_ref(requirements), folder, || {
+        println!("compat: fetching {what}");
+        let mut venv = Command::new("python3");
+        succeeds(venv.args(["-m", "venv", "--clear"]).arg(folder))
+            .context("python3 with venv is needed (Debian: apt-get install python3-venv)")?;
+        let mut pip = Command::new(folder.join("bin/python"));
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        pip.args(["--only-binary", ":all:", "-r"]).arg(requirements);
+        succeeds(&mut pip)
+    })
 }
 
 /// Fills a folder by `fetch`, unless that was done before from the same contents of these files.
