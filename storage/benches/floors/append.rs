@@ -38,7 +38,7 @@ pub(crate) fn run() {
             let floor = cost(|| {
                 let mut position = 0;
                 for _ in 0..count {
-                    assert_ne!(crc32c::crc32c(&bytes[CHECKED_FROM..]), 0);
+                    assert_ne!(ottla_model::crc32c::checksum(&bytes[CHECKED_FROM..]), 0);
                     let (header, body) = bytes.split_at(BATCH_HEADER_BYTES);
                     let pieces = [IoSlice::new(header), IoSlice::new(body)];
                     position += nix::sys::uio::pwritev(&file, &pieces, position).unwrap() as i64;

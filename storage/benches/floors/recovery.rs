@@ -81,7 +81,7 @@ fn read_one(path: &Path) {
         if count == 0 {
             return;
         }
-        assert_ne!(crc32c::crc32c(&window[..count]), 0);
+        assert_ne!(ottla_model::crc32c::checksum(&window[..count]), 0);
         position += count as u64;
     }
 }
