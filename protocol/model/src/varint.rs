@@ -125,7 +125,7 @@ pub(crate) struct Packed {
 /// What the numbers of a [`Packed`] are below: they take two bytes at most.
 pub(crate) const PACKED_END: u64 = 1 << 14;
 /// What is copied at once, whatever of it counts.
-pub(crate) const PACKED_COPY_BYTES: usize = size_of::<u128>();
+pub(crate) const PACKED_COPY_BYTES: usize = 2 * size_of::<u64>();
 
 impl Packed {
     /// Adds a number below [`PACKED_END`]; the caller sees to it that there is room.
@@ -147,10 +147,23 @@ impl Packed {
         self.add((value & 0x7f) | 0x8080 | (value << 1) & 0x7f00 | (value << 2) & 0x7f_0000, 3);
     }
 
+    /// One byte as it is.
+    #[inline]
+    pub(crate) const fn of(byte: u8) -> Self {
+        Self { bytes: byte as u64, bits: 8 }
+    }
+
     /// Adds a byte of which no bit is set.
     #[inline]
     pub(crate) const fn zero(&mut self) {
         self.bits += 8;
+    }
+
+    /// Adds those of another.
+    #[inline]
+    pub(crate) const fn all(&mut self, others: Self) {
+        self.bytes |= others.bytes << (self.bits % u64::BITS);
+        self.bits += others.bits;
     }
 
     #[inline]
@@ -165,13 +178,16 @@ impl Packed {
         (self.bits / 8) as usize
     }
 
-    /// Appends them behind those of `front`, which are fewer than four.
+    /// Appends them behind those of `front`, which are fewer than eight.
     #[inline]
     pub(crate) fn append_behind(self, front: Self, output: &mut Vec<u8>) {
-        let both = u128::from(self.bytes) << (front.bits % u32::BITS) | u128::from(front.bytes);
+        let shift = front.bits % u64::BITS;
+        let first = self.bytes << shift | front.bytes;
+        // Without a front these are of no use, and beyond the end.
+        let second = self.bytes >> ((u64::BITS - shift) % u64::BITS);
         let end = output.len() + front.len() + self.len();
         // All bytes there could be are copied, since that is two instructions, and then cut off.
-        output.extend_from_slice(&both.to_le_bytes());
+        output.extend_from_slice([first.to_le_bytes(), second.to_le_bytes()].as_flattened());
         output.truncate(end);
     }
 

@@ -54,6 +54,11 @@ pub enum BuildError {
 
 /// What the first record's offset comes after.
 const NO_DELTA: i64 = -1;
+/// What a record without headers ends with: how many there are.
+const NO_HEADERS: u8 = 0;
+/// What a batch may have of bytes so that small records can follow, each of two fields and a few numbers, until their
+/// offsets are no longer small: then its length still fits 32 bits.
+const SMALL_FROM_MAX: u64 = i32::MAX as u64 - PACKED_END / 2 * (PACKED_END + 32);
 
 /// A batch that is being filled.
 #[derive(Debug, Clone)]
@@ -85,7 +90,7 @@ impl BatchBuilder {
     /// The same with room for so many bytes of records.
     #[must_use]
     pub fn with_capacity(compression: Compression, record_bytes: usize) -> Self {
-        let mut buffer = Vec::with_capacity(BATCH_HEADER_BYTES + record_bytes);
+        let mut buffer = Vec::with_capacity(BATCH_HEADER_BYTES + record_bytes + PACKED_COPY_BYTES);
         buffer.resize(BATCH_HEADER_BYTES, 0);
         Self {
             buffer,
@@ -198,22 +203,36 @@ impl BatchBuilder {
     ) -> Option<NewRecord<'r>> {
         // The first record says what the others' timestamps are relative to.
         let Some(base_timestamp_ms) = self.base_timestamp_ms else { return records.next() };
-        let batch_bytes_max = self.buffer.capacity().min(i32::MAX as usize);
-        let delta_end = (PACKED_END / 2).cast_signed().min(i64::MAX.saturating_sub(self.base_offset.get()));
+        // There is room in all numbers for as many small records as there can be.
+        if self.base_offset.get() > i64::MAX - PACKED_END.cast_signed()
+            || self.buffer.len() as u64 > SMALL_FROM_MAX
+        {
+            return records.next();
+        }
+        // A record is written together with the byte before it, which as a rule is the last one's number of headers.
+        let Some(mut byte_before) = self.buffer.pop() else { return records.next() };
+        let mut buffer = std::mem::take(&mut self.buffer);
+        // As it is written: twice the delta, which is not negative.
+        let [first, mut offset] = [2 * (self.last_delta + 1).cast_unsigned(); 2];
+        let mut max_timestamp_ms = self.max_timestamp_ms;
         let mut other = None;
         for record in records {
-            let delta = self.last_delta + 1;
             let timestamp_delta_ms = record.timestamp_ms.wrapping_sub(base_timestamp_ms);
-            if delta >= delta_end
-                || !append_small(&mut self.buffer, batch_bytes_max, timestamp_delta_ms, delta, &record)
-            {
+            let small = SmallRecord { byte_before, timestamp_delta_ms, offset, record: &record };
+            if !small.append_to(&mut buffer) {
                 other = Some(record);
                 break;
             }
-            self.max_timestamp_ms = self.max_timestamp_ms.max(record.timestamp_ms);
-            self.last_delta = delta;
-            self.record_count += 1;
+            byte_before = NO_HEADERS;
+            max_timestamp_ms = max_timestamp_ms.max(record.timestamp_ms);
+            offset += 2;
         }
+        buffer.push(byte_before);
+        self.buffer = buffer;
+        self.max_timestamp_ms = max_timestamp_ms;
+        self.last_delta = (offset / 2).cast_signed() - 1;
+        self.record_count +=
+            i32::try_from((offset - first) / 2).expect("small records are at most some thousands");
         other
     }
 
@@ -452,49 +471,55 @@ impl BatchBuilder {
     }
 }
 
-/// Writes a record if it has no headers, all its numbers are below [`PACKED_END`], and it ends, with what is copied in
-/// vain, within so many bytes of the buffer. Else nothing is done.
-#[inline]
-fn append_small(
-    output: &mut Vec<u8>,
-    end_max: usize,
+/// A record to be written by way of machine words, if it is such as most are.
+struct SmallRecord<'a> {
+    /// The last byte that is in the batch before it, and not yet in the buffer.
+    byte_before: u8,
     timestamp_delta_ms: i64,
-    offset_delta: i64,
-    record: &NewRecord<'_>,
-) -> bool {
-    let timestamp = zigzag_long(timestamp_delta_ms);
-    let offset = zigzag_long(offset_delta);
-    let [key_length, value_length] =
-        [record.key, record.value].map(|field| field.map_or(1, |field| 2 * field.len() as u64));
-    if (timestamp | offset | key_length | value_length) >= PACKED_END || !record.headers.is_empty() {
-        return false;
-    }
-    let (key, value) = (record.key.unwrap_or_default(), record.value.unwrap_or_default());
+    /// The offset less the base offset, as it is written.
+    offset: u64,
+    record: &'a NewRecord<'a>,
+}
 
-    let mut numbers = Packed::default();
-    numbers.zero(); // attributes
-    numbers.unsigned(timestamp);
-    numbers.unsigned(offset);
-    numbers.unsigned(key_length);
-    let mut before_value = Packed::default();
-    if key.is_empty() { &mut numbers } else { &mut before_value }.unsigned(value_length);
-    let size = numbers.len() + key.len() + before_value.len() + value.len() + 1;
-    let mut length = Packed::default();
-    length.wide_unsigned(2 * size as u64);
+impl SmallRecord<'_> {
+    /// Writes the record, but for the last byte, which is [`NO_HEADERS`], if it has no headers, all its numbers are
+    /// below [`PACKED_END`]. Else nothing is done.
+    #[inline]
+    fn append_to(&self, output: &mut Vec<u8>) -> bool {
+        let Self { offset, record, .. } = *self;
+        let timestamp = zigzag_long(self.timestamp_delta_ms);
+        let [key_length, value_length] =
+            [record.key, record.value].map(|field| field.map_or(1, |field| 2 * field.len() as u64));
+        if (timestamp | offset | key_length | value_length) >= PACKED_END || !record.headers.is_empty() {
+            return false;
+        }
+        let (key, value) = (record.key.unwrap_or_default(), record.value.unwrap_or_default());
 
-    let end = output.len() + length.len() + size;
-    if end + PACKED_COPY_BYTES > end_max {
-        return false;
+        let mut lengths = Packed::default();
+        lengths.unsigned(key_length);
+        let mut before_value = Packed::default();
+        if key.is_empty() { &mut lengths } else { &mut before_value }.unsigned(value_length);
+        let mut numbers = Packed::default();
+        numbers.unsigned(timestamp);
+        numbers.unsigned(offset);
+        numbers.all(lengths);
+        let fields = numbers.len() + key.len() + before_value.len() + value.len();
+
+        let mut front = Packed::of(self.byte_before);
+        let [attributes, headers] = [1; 2];
+        front.wide_unsigned(2 * (attributes + fields + headers) as u64);
+        front.zero(); // attributes
+
+        let end = output.len() + front.len() + fields;
+        numbers.append_behind(front, output);
+        if !key.is_empty() {
+            output.extend_from_slice(key);
+            before_value.append_to(output);
+        }
+        output.extend_from_slice(value);
+        debug_assert_eq!(output.len(), end, "a record is as long as its length field says");
+        true
     }
-    numbers.append_behind(length, output);
-    if !key.is_empty() {
-        output.extend_from_slice(key);
-        before_value.append_to(output);
-    }
-    output.extend_from_slice(value);
-    output.push(0); // headers
-    assert!(output.len() == end, "a record is as long as its length field says");
-    true
 }
 
 /// Fields of the header, for which there is room from the beginning.
