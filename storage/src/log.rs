@@ -568,8 +568,8 @@ pub enum LogError {
         /// What is wrong there.
         damage: Damage,
     },
-    /// The log holds messages of a format that Kafka wrote before 0.11. They are sound, but cannot be read here.
-    #[error("{} holds messages of format {magic} at byte {position}; only format 2 is supported", path.display())]
+    /// The log holds messages of a format that Kafka wrote before 0.11. They are read, but not compacted.
+    #[error("{} holds messages of format {magic} at byte {position}, which are not compacted", path.display())]
     OldFormat {
         /// The file.
         path: PathBuf,
@@ -616,8 +616,8 @@ pub enum Damage {
         /// The field's value.
         length: i32,
     },
-    /// Another format than record batch version 2.
-    #[error("magic {magic} is not 2")]
+    /// A number that no format has, or not the one of these bytes.
+    #[error("magic {magic} is not that of these bytes")]
     Magic {
         /// The field's value.
         magic: i8,

@@ -13,6 +13,7 @@ use crate::log::{AbortedTransaction, LogConfig, LogError};
 use crate::segment::LargestTimestamp;
 use crate::segment::append::TailState;
 use crate::segment::name::{FileKind, SEGMENT_KINDS, Stage, file_name, staged};
+use crate::segment::stored::StoredHeader;
 
 /// Positions in an index are numbers of 32 bits, of which Kafka uses those without a sign.
 const LOG_BYTES_MAX: u64 = i32::MAX as u64;
@@ -211,7 +212,7 @@ impl Growing {
     /// Counts a batch that comes next, and enters it into the indexes where that is due, as an append does.
     fn note(&mut self, header: &BatchHeader, index_interval_bytes: u32) {
         let before = self.state;
-        self.state.add(header);
+        self.state.add(&StoredHeader::Batch(*header));
         if before.bytes_since_entry > u64::from(index_interval_bytes) {
             let offset = RelativeOffset::of(header.last_offset(), self.base);
             if let (Some(offset), Ok(position)) = (offset, u32::try_from(before.bytes)) {

@@ -26,6 +26,7 @@ use crate::segment::append::{Tail, TailState};
 use crate::segment::name::{FileKind, file_name};
 use crate::segment::read::ReadFault;
 use crate::segment::recover::{ScanEnd, ScannedBatch};
+use crate::segment::stored::StoredHeader;
 use crate::segment::{Segment, Shared, remove_newest_first};
 use crate::segments::Segments;
 
@@ -258,9 +259,7 @@ impl Loader {
     fn find_epochs(&mut self) -> Result<(), LogError> {
         for segment in &self.segments {
             segment.walk_sound(0, |header| {
-                if self.epochs.latest().is_none_or(|latest| header.leader_epoch() > latest) {
-                    self.epochs.begin(header.leader_epoch(), header.base_offset());
-                }
+                note_epoch(&mut self.epochs, header);
             })?;
         }
         Ok(())
@@ -283,8 +282,7 @@ impl Loader {
                 let file_bytes = segment.bytes();
                 tracing::warn!(file = %segment.log_path().display(), "the segment's indexes are made anew");
                 let mut producers = self.producers_at(segment.base())?;
-                let note =
-                    |_: &mut Self, batch: &ScannedBatch<'_>| producers.note(batch.header, batch.marker());
+                let note = |_: &mut Self, batch: &ScannedBatch<'_>| batch.note_in(&mut producers);
                 let (mut tail, _) = self.scan_segment(&segment, file_bytes, note)?;
                 tail.seal()?;
                 segment.set_bytes(file_bytes);
@@ -318,7 +316,7 @@ impl Loader {
             let found = segment.find(producers.end(), limit, ReadMode::MayBlock);
             if let Some(found) = found.map_err(ReadFault::patient)? {
                 segment.scan(found.position, limit, segment.base()..Offset::MAX, |batch| {
-                    producers.note(batch.header, batch.marker());
+                    batch.note_in(&mut producers);
                 })?;
             }
         }
@@ -342,7 +340,7 @@ impl Loader {
             let producers = &mut self.producers;
             segment.scan(found.position, limit, segment.base()..Offset::MAX, |batch| {
                 if batch.header.base_offset() < end {
-                    producers.note(batch.header, batch.marker());
+                    batch.note_in(producers);
                 }
             })?;
         }
@@ -426,6 +424,14 @@ impl Loader {
         let segment = Arc::new(segment);
         self.segments.push(Arc::clone(&segment));
         Ok(RestoredTail { tail: Tail::new(segment, preallocate, self.opening.now_ms), next: start })
+    }
+}
+
+/// Notes where a leader epoch begins; older messages have none.
+fn note_epoch(epochs: &mut EpochCache, header: &StoredHeader) {
+    let Some(epoch) = header.leader_epoch() else { return };
+    if epochs.latest().is_none_or(|latest| epoch > latest) {
+        epochs.begin(epoch, header.base_offset());
     }
 }
 

@@ -63,6 +63,10 @@ impl DiskLog {
         for segment in self.segments.load().from(positions.log_start) {
             let largest = segment.largest_timestamp()?;
             if largest.is_none_or(|largest| largest.timestamp_ms < timestamp_ms) {
+                // As Kafka has it: the search ends in records that nobody can tell the time of.
+                if largest.is_none() && segment.has_only_file_time(timestamp_ms)? {
+                    return Ok(None);
+                }
                 continue;
             }
             let from = positions.log_start.max(segment.base());

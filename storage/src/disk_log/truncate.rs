@@ -131,7 +131,7 @@ impl DiskLog {
             let found = segment.find(producers.end(), limit, ReadMode::MayBlock);
             let Some(found) = found.map_err(ReadFault::patient)? else { continue };
             segment.scan(found.position, limit, segment.base()..Offset::MAX, |batch| {
-                producers.note(batch.header, batch.marker());
+                batch.note_in(&mut producers);
             })?;
         }
         producers.set_end(end);

@@ -6,10 +6,11 @@ use std::sync::atomic::Ordering;
 
 use ottla_index::{OffsetEntry, RelativeOffset, TimeEntry};
 use ottla_model::Offset;
-use ottla_model::batch::{BatchHeader, CheckedBatch};
+use ottla_model::batch::CheckedBatch;
 
 use super::name::FileKind;
 use super::read::ReadFault;
+use super::stored::StoredHeader;
 use super::{LargestTimestamp, Segment};
 use crate::log::{AbortedTransaction, LogConfig, LogError, LogPosition, ReadMode};
 
@@ -36,7 +37,7 @@ pub(crate) struct TailState {
 
 impl TailState {
     /// Counts a batch.
-    pub(crate) fn add(&mut self, batch: &BatchHeader) {
+    pub(crate) fn add(&mut self, batch: &StoredHeader) {
         let timestamp_ms = batch.max_timestamp_ms();
         if timestamp_ms > self.largest.map_or(-1, |largest| largest.timestamp_ms) {
             self.largest = Some(LargestTimestamp { timestamp_ms, offset: batch.last_offset() });
@@ -124,7 +125,7 @@ impl Tail {
         if aborted.is_some() {
             segment.aborted.count_next();
         }
-        self.note(batch.header(), config.index_interval_bytes);
+        self.note(&StoredHeader::Batch(*batch.header()), config.index_interval_bytes);
         // An entry that cannot be written now is written later, at the latest when the segment is sealed, and a failure
         // is reported then: the batch itself is safe.
         let directory = &*segment.directory;
@@ -134,7 +135,7 @@ impl Tail {
     }
 
     /// Counts a batch that lies at the end of the file, and enters it into the indexes where that is due.
-    pub(crate) fn note(&mut self, batch: &BatchHeader, index_interval_bytes: u32) {
+    pub(crate) fn note(&mut self, batch: &StoredHeader, index_interval_bytes: u32) {
         let before = self.state;
         self.state.add(batch);
         if before.bytes_since_entry > u64::from(index_interval_bytes) {
@@ -147,7 +148,7 @@ impl Tail {
         self.segment.set_bytes(self.state.bytes);
     }
 
-    fn enter(&self, batch: &BatchHeader, position: u64) {
+    fn enter(&self, batch: &StoredHeader, position: u64) {
         let base = self.segment.base();
         let (Some(offset), Ok(position)) =
             (RelativeOffset::of(batch.last_offset(), base), u32::try_from(position))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_model::Offset;
-use ottla_model::batch::{BATCH_PEEK_BYTES, BatchFrame, RecordBatch};
+use ottla_model::batch::{BATCH_PEEK_BYTES, BatchError, BatchFrame, MAGIC, RecordBatch};
 
 use super::Segment;
 use super::name::FileKind;
@@ -85,6 +85,10 @@ impl Batches {
             Ok(None) => {
                 let size = BatchFrame::peek(&self.held).ok().flatten().map_or(0, |frame| frame.size() as u64);
                 return Err(self.damaged(Damage::BatchCut { available, size }));
+            }
+            Err(BatchError::Magic { magic }) if (0..MAGIC).contains(&magic) => {
+                let (path, position) = (self.segment.log_path(), self.position);
+                return Err(LogError::OldFormat { path, position, magic });
             }
             Err(error) => return Err(self.damaged(damage_of(error, available))),
         };

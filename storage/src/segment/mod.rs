@@ -8,6 +8,7 @@ mod index_file;
 pub(crate) mod name;
 pub(crate) mod read;
 pub(crate) mod recover;
+pub(crate) mod stored;
 mod txn_file;
 
 use std::io;

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_index::RelativeOffset;
-use ottla_model::Offset;
-use ottla_model::batch::{BATCH_HEADER_BYTES, BATCH_PREFIX_BYTES, BatchError, BatchHeader, RecordBatch};
+use ottla_model::batch::{BATCH_HEADER_BYTES, BATCH_PREFIX_BYTES, BatchError, LegacyBatch, RecordBatch};
+use ottla_model::{LeaderEpoch, Offset};
 
 use super::index_file::Look;
 use super::name::FileKind;
+use super::stored::StoredHeader;
 use super::{LargestTimestamp, Segment};
 use crate::io::{LogFile, read_full};
 use crate::log::{Damage, LogError, ReadMode, ReadSlice, SliceSource, TimestampedOffset};
@@ -52,7 +53,7 @@ impl ReadFault {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FoundBatch {
     pub(crate) position: u64,
-    pub(crate) header: BatchHeader,
+    pub(crate) header: StoredHeader,
 }
 
 impl Segment {
@@ -118,9 +119,8 @@ impl Segment {
         let mut position = first.position;
         while let Some(header) = walk.header_at(position)? {
             if header.max_timestamp_ms() >= timestamp_ms {
-                let batch = self.batch_at(position, &header)?;
-                let found = first_record(&batch, |offset, time| time >= timestamp_ms && offset >= from);
-                if let Some(found) = found.map_err(|damage| self.damaged(position, damage))? {
+                let passes = |offset, time| time >= timestamp_ms && offset >= from;
+                if let Some(found) = self.first_record(position, &header, passes)? {
                     return Ok(Some(found));
                 }
             }
@@ -136,9 +136,7 @@ impl Segment {
         limit: u64,
     ) -> Result<Option<TimestampedOffset>, ReadFault> {
         let Some(found) = self.find(largest.offset, limit, ReadMode::MayBlock)? else { return Ok(None) };
-        let batch = self.batch_at(found.position, &found.header)?;
-        first_record(&batch, |_, time| time == largest.timestamp_ms)
-            .map_err(|damage| self.damaged(found.position, damage).into())
+        self.first_record(found.position, &found.header, |_, time| time == largest.timestamp_ms)
     }
 
     /// Where the first batch begins that reaches `offset`, or none where none does.
@@ -154,20 +152,37 @@ impl Segment {
         Ok(first.map(|header| header.max_timestamp_ms()).filter(|timestamp_ms| *timestamp_ms >= 0))
     }
 
-    /// The whole batch at a place where its header was found.
-    fn batch_at(&self, position: u64, header: &BatchHeader) -> Result<RecordBatch, ReadFault> {
+    /// Whether records without a time count as later than this: those of a segment that begins with a message of format 0
+    /// have the time at which its file was last changed.
+    pub(crate) fn has_only_file_time(&self, timestamp_ms: i64) -> Result<bool, LogError> {
+        let mut walk = self.walk(self.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
+        let first = walk.header_at(0).map_err(ReadFault::patient)?;
+        if !matches!(first, Some(StoredHeader::Message(message)) if message.magic() == 0) {
+            return Ok(false);
+        }
+        let modified_ms = self.log_file().and_then(|file| file.modified_ms());
+        let modified_ms = modified_ms.map_err(|error| self.error("look at", FileKind::Log, error))?;
+        Ok(modified_ms >= timestamp_ms)
+    }
+
+    /// The first record of the batch or message at a place, where its header was found, that passes.
+    fn first_record(
+        &self,
+        position: u64,
+        header: &StoredHeader,
+        passes: impl Fn(Offset, i64) -> bool,
+    ) -> Result<Option<TimestampedOffset>, ReadFault> {
         let file = self.reading(self.log_file())?;
         let mut bytes = vec![0; header.size()];
         let filled = self.reading(read_full(&*file, &mut bytes, position))?;
         bytes.truncate(filled);
-        let available = filled as u64;
-        match RecordBatch::split_first(&mut Bytes::from(bytes)) {
-            Ok(Some(batch)) => Ok(batch),
-            Ok(None) => {
-                Err(self.damaged(position, Damage::BatchCut { available, size: header.size() as u64 }).into())
-            }
-            Err(error) => Err(self.damaged(position, damage_of(error, available)).into()),
-        }
+        let found = match header {
+            StoredHeader::Batch(_) => first_in_batch(bytes.into(), passes),
+            StoredHeader::Message(_) => first_in_message(bytes.into(), passes),
+        };
+        let cut = Damage::BatchCut { available: filled as u64, size: header.size() as u64 };
+        let found = found.and_then(|found| found.ok_or(cut));
+        found.map_err(|damage| self.damaged(position, damage).into())
     }
 
     /// A walk over the headers within the first `limit` bytes.
@@ -180,7 +195,7 @@ impl Segment {
     pub(crate) fn walk_sound(
         &self,
         position: u64,
-        mut visit: impl FnMut(&BatchHeader),
+        mut visit: impl FnMut(&StoredHeader),
     ) -> Result<(), LogError> {
         let mut walk = self.walk(self.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
         let mut position = position;
@@ -196,7 +211,7 @@ impl Segment {
         let entry = self.last_offset_entry()?;
         let mut first = None;
         let mut end = self.base;
-        let mut note = |header: &BatchHeader| {
+        let mut note = |header: &StoredHeader| {
             first.get_or_insert(header.last_offset());
             end = header.next_offset();
         };
@@ -289,7 +304,7 @@ pub(crate) struct Walk<'a> {
 impl Walk<'_> {
     /// The header at `position`, or none where the segment ends: also within a batch that is not all there, which
     /// readers pass over as Kafka's do.
-    pub(crate) fn header_at(&mut self, position: u64) -> Result<Option<BatchHeader>, ReadFault> {
+    pub(crate) fn header_at(&mut self, position: u64) -> Result<Option<StoredHeader>, ReadFault> {
         match self.checked_header_at(position)? {
             Ok(header) => Ok(header),
             Err(Damage::HeaderCut { .. } | Damage::BatchCut { .. }) => Ok(None),
@@ -301,37 +316,36 @@ impl Walk<'_> {
     pub(crate) fn checked_header_at(
         &mut self,
         position: u64,
-    ) -> Result<Result<Option<BatchHeader>, Damage>, ReadFault> {
+    ) -> Result<Result<Option<StoredHeader>, Damage>, ReadFault> {
         let available = self.limit.saturating_sub(position);
         if available == 0 {
             return Ok(Ok(None));
         }
         let needed = BATCH_HEADER_BYTES as u64;
-        if available < needed {
-            return Ok(Err(Damage::HeaderCut { available, needed }));
-        }
         let bytes = self.bytes_at(position)?;
-        Ok(match BatchHeader::parse(bytes) {
+        Ok(match StoredHeader::parse(bytes) {
             Ok(header) if header.size() as u64 > available => {
                 Err(Damage::BatchCut { available, size: header.size() as u64 })
             }
             Ok(header) => Ok(Some(header)),
+            // An older message may be smaller than a batch's header.
+            Err(_) if available < needed => Err(Damage::HeaderCut { available, needed }),
             Err(error) => Err(damage_of(error, bytes.len() as u64)),
         })
     }
 
     /// Bytes from `position` on, at least a header's number unless the file has fewer.
     fn bytes_at(&mut self, position: u64) -> Result<&[u8], ReadFault> {
-        let is_there =
-            position >= self.start && position + BATCH_HEADER_BYTES as u64 <= self.start + self.filled as u64;
+        let available = usize::try_from(self.limit - position).unwrap_or(usize::MAX);
+        let needed = available.min(BATCH_HEADER_BYTES);
+        let is_there = position >= self.start && position + needed as u64 <= self.start + self.filled as u64;
         if !is_there {
-            let available = usize::try_from(self.limit - position).unwrap_or(usize::MAX);
             let buffer = self.buffer.get_mut(..available.min(WALK_BYTES)).unwrap_or_default();
             self.filled = match self.mode {
                 ReadMode::MayBlock => self.segment.reading(read_full(&*self.file, buffer, position))?,
                 ReadMode::Cached => {
                     let read = self.segment.reading(self.file.read_cached_at(buffer, position))?;
-                    read.filter(|filled| *filled >= BATCH_HEADER_BYTES).ok_or(ReadFault::WouldBlock)?
+                    read.filter(|filled| *filled >= needed).ok_or(ReadFault::WouldBlock)?
                 }
             };
             self.start = position;
@@ -356,20 +370,40 @@ pub(crate) fn damage_of(error: BatchError, available: u64) -> Damage {
     }
 }
 
-fn first_record(
-    batch: &RecordBatch,
+/// The first record of a batch that passes; the outer none is a batch that is not all there.
+fn first_in_batch(
+    mut bytes: Bytes,
     passes: impl Fn(Offset, i64) -> bool,
-) -> Result<Option<TimestampedOffset>, Damage> {
+) -> Result<Option<Option<TimestampedOffset>>, Damage> {
+    let available = bytes.len() as u64;
+    let batch = RecordBatch::split_first(&mut bytes).map_err(|error| damage_of(error, available))?;
+    let Some(batch) = batch else { return Ok(None) };
     let records = batch.records(DECOMPRESSED_BYTES_MAX).map_err(|_| Damage::Records)?;
     for record in &records {
         let record = record.map_err(|_| Damage::Records)?;
         if passes(record.offset, record.timestamp_ms) {
-            return Ok(Some(TimestampedOffset {
+            return Ok(Some(Some(TimestampedOffset {
                 offset: record.offset,
                 timestamp_ms: record.timestamp_ms,
                 leader_epoch: batch.header().leader_epoch(),
-            }));
+            })));
         }
     }
-    Ok(None)
+    Ok(Some(None))
+}
+
+/// The same of a message of format 0 or 1.
+fn first_in_message(
+    mut bytes: Bytes,
+    passes: impl Fn(Offset, i64) -> bool,
+) -> Result<Option<Option<TimestampedOffset>>, Damage> {
+    let message = LegacyBatch::split_first(&mut bytes).map_err(|_| Damage::Records)?;
+    let Some(message) = message else { return Ok(None) };
+    let records = message.records(DECOMPRESSED_BYTES_MAX).map_err(|_| Damage::Records)?;
+    let found = records.iter().find(|record| passes(record.offset, record.timestamp_ms));
+    Ok(Some(found.map(|record| TimestampedOffset {
+        offset: record.offset,
+        timestamp_ms: record.timestamp_ms,
+        leader_epoch: LeaderEpoch::new(-1),
+    })))
 }

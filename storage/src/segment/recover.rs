@@ -1,27 +1,22 @@
 //! A scan of a segment's bytes that believes nothing: every header and checksum is looked at, and the first batch that
-//! is not whole ends it. It changes no file. Messages of a format before magic 2 are an error: whoever scans cuts.
+//! is not whole ends it. It changes no file.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use ottla_model::batch::{BATCH_HEADER_BYTES, BATCH_PEEK_BYTES, BatchError, BatchFrame, BatchHeader, MAGIC};
+use ottla_model::batch::{BATCH_HEADER_BYTES, BatchHeader, LegacyChecksum};
 use ottla_model::{Offset, crc32c};
 
 use super::Segment;
 use super::name::FileKind;
 use super::read::damage_of;
+use super::stored::StoredHeader;
 use crate::io::{LogFile, read_full};
 use crate::log::{Damage, LogError};
-use crate::producer_state::Marker;
+use crate::producer_state::{EndedTransaction, Marker, ProducerStates};
 
 /// What is read at once. A batch up to this size is handed out whole.
 const WINDOW_BYTES: usize = 1 << 20;
-
-/// The checksum covers a batch from here on.
-const CHECKED_FROM: u64 = 21;
-
-/// Where a message of format 0 or 1 has its checksum, a CRC-32 of all that follows.
-const OLD_CRC_AT: u64 = 12;
 
 /// How a scan ended.
 #[derive(Debug, Clone, Copy)]
@@ -34,18 +29,29 @@ pub(crate) struct ScanEnd {
     pub(crate) damage: Option<Damage>,
 }
 
-/// A whole batch as a scan sees it.
+/// A whole batch, or older message, as a scan sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScannedBatch<'a> {
-    pub(crate) header: &'a BatchHeader,
+    pub(crate) header: &'a StoredHeader,
     /// All its bytes, unless it is larger than what is read at once.
     bytes: Option<&'a [u8]>,
 }
 
 impl ScannedBatch<'_> {
+    /// Counts it among the producers' batches; older messages have no producer. Tells of a transaction that it ends.
+    pub(crate) fn note_in(&self, producers: &mut ProducerStates) -> Option<EndedTransaction> {
+        match self.header.batch() {
+            Some(header) => producers.note(header, self.marker(header)),
+            None => {
+                producers.set_end(self.header.next_offset());
+                None
+            }
+        }
+    }
+
     /// The end of a transaction that it marks.
-    pub(crate) fn marker(&self) -> Option<Marker> {
-        if self.header.is_control() { Marker::in_batch(self.bytes?) } else { None }
+    fn marker(&self, header: &BatchHeader) -> Option<Marker> {
+        if header.is_control() { Marker::in_batch(self.bytes?) } else { None }
     }
 }
 
@@ -77,7 +83,7 @@ impl Segment {
         Ok(end)
     }
 
-    /// The base of the first whole batch that begins at any byte from `from` on.
+    /// The base of the first whole batch that begins at any byte from `from` on. Older messages are not looked for.
     pub(crate) fn next_sound(&self, from: u64) -> Result<Option<Offset>, LogError> {
         let file_bytes = self.bytes();
         let file = self.log_file().map_err(|error| self.error("open", FileKind::Log, error))?;
@@ -110,15 +116,10 @@ impl Window<'_> {
         &mut self,
         position: u64,
         offsets: Range<Offset>,
-    ) -> Result<Result<BatchHeader, Damage>, LogError> {
+    ) -> Result<Result<StoredHeader, Damage>, LogError> {
         let available = self.file_bytes - position;
-        let header = match BatchHeader::parse(self.bytes_at(position, BATCH_HEADER_BYTES)?) {
+        let header = match StoredHeader::parse(self.bytes_at(position, BATCH_HEADER_BYTES)?) {
             Ok(header) => header,
-            // What this version cannot read is not for it to cut off.
-            Err(BatchError::Magic { magic }) if self.is_old_message(position)? => {
-                let path = self.segment.log_path();
-                return Err(LogError::OldFormat { path, position, magic });
-            }
             Err(error) => {
                 // Less than a header may as well be the front of one: offsets begin with zeros.
                 let is_zero = available >= BATCH_HEADER_BYTES as u64 && self.is_zero_from(position)?;
@@ -133,7 +134,7 @@ impl Window<'_> {
         if base < offsets.start || last < base || last == Offset::MAX {
             return Ok(Err(Damage::Offsets { base, last, expected: offsets.start }));
         }
-        let computed = self.checksum(position, header.size())?;
+        let computed = self.checksum(position, &header)?;
         let stored = header.crc();
         if stored != computed {
             return Ok(Err(Damage::Checksum { stored, computed }));
@@ -141,39 +142,17 @@ impl Window<'_> {
         Ok(if last < offsets.end { Ok(header) } else { Err(Damage::Overlap { last, base: offsets.end }) })
     }
 
-    /// Whether a whole message of format 0 or 1 begins here, by its own checksum, and not a torn batch.
-    fn is_old_message(&mut self, position: u64) -> Result<bool, LogError> {
-        let frame = BatchFrame::peek(self.bytes_at(position, BATCH_PEEK_BYTES)?).ok().flatten();
-        let Some(frame) = frame.filter(|frame| frame.magic() < MAGIC) else { return Ok(false) };
-        let end = position + frame.size() as u64;
-        if end > self.file_bytes {
-            return Ok(false);
-        }
-        let stored = self.bytes_at(position + OLD_CRC_AT, 4)?.first_chunk().copied().map(u32::from_be_bytes);
-        let mut at = position + OLD_CRC_AT + 4;
-        let mut crc = u32::MAX;
-        while at < end {
-            let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(WINDOW_BYTES);
-            let bytes = self.bytes_at(at, wanted)?;
-            if bytes.is_empty() {
-                return Ok(false);
-            }
-            crc = bytes.iter().fold(crc, |crc, byte| crc32_with(crc, *byte));
-            at += bytes.len() as u64;
-        }
-        Ok(stored == Some(!crc))
-    }
-
     /// All bytes of a batch, if they are held.
-    fn batch_bytes(&self, position: u64, header: &BatchHeader) -> Option<&[u8]> {
+    fn batch_bytes(&self, position: u64, header: &StoredHeader) -> Option<&[u8]> {
         let start = usize::try_from(position.checked_sub(self.start)?).ok()?;
         self.bytes.get(start..start + header.size())
     }
 
-    fn checksum(&mut self, position: u64, size: usize) -> Result<u32, LogError> {
+    fn checksum(&mut self, position: u64, header: &StoredHeader) -> Result<u32, LogError> {
+        let size = header.size();
         let end = position + size as u64;
-        let mut at = position + CHECKED_FROM;
-        let mut crc = 0;
+        let mut at = position + header.crc_from();
+        let mut checksum = Checksum::of(header);
         if size <= WINDOW_BYTES {
             // A batch that fits is held as one piece, for whoever wants its records.
             self.bytes_at(position, size)?;
@@ -184,10 +163,10 @@ impl Window<'_> {
             if bytes.is_empty() {
                 break;
             }
-            crc = crc32c::append(crc, bytes);
+            checksum.update(bytes);
             at += bytes.len() as u64;
         }
-        Ok(crc)
+        Ok(checksum.sum())
     }
 
     /// `wanted` bytes from `position` on, fewer at the end of the file.
@@ -223,19 +202,31 @@ impl Window<'_> {
     }
 }
 
-/// CRC-32 (that of zlib, not of batches) with one more byte, bit by bit: it is asked for once a log, if ever.
-fn crc32_with(crc: u32, byte: u8) -> u32 {
-    (0..8)
-        .fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 })
+/// A checksum on its way: batches have a CRC-32C, older messages a CRC-32.
+enum Checksum {
+    Batch(u32),
+    Message(LegacyChecksum),
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Checksum {
+    fn of(header: &StoredHeader) -> Self {
+        match header {
+            StoredHeader::Batch(_) => Self::Batch(0),
+            StoredHeader::Message(_) => Self::Message(LegacyChecksum::default()),
+        }
+    }
 
-    #[test]
-    fn the_checksum_of_old_messages_is_zlibs() {
-        let crc = b"123456789".iter().fold(u32::MAX, |crc, byte| crc32_with(crc, *byte));
-        assert_eq!(!crc, 0xcbf4_3926);
+    fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Batch(crc) => *crc = crc32c::append(*crc, bytes),
+            Self::Message(checksum) => checksum.update(bytes),
+        }
+    }
+
+    fn sum(&self) -> u32 {
+        match self {
+            Self::Batch(crc) => *crc,
+            Self::Message(checksum) => checksum.sum(),
+        }
     }
 }

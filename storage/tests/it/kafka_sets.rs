@@ -1,21 +1,21 @@
 //! Every directory that Apache Kafka wrote: each partition gives exactly the records, epochs and offsets that Kafka's own
 //! consumer and admin client got from it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ottla_model::batch::TimestampType;
-use ottla_storage::{LoadReport, LoadedLog, Log, LogDir, LogError, ReadEnd, TimestampedOffset};
+use ottla_model::batch::{LegacyBatch, LegacyRecord, RecordBatch, RecordView, TimestampType};
+use ottla_storage::{LoadReport, LoadedLog, Log, LogDir, TimestampedOffset};
 use serde_json::{Value, json};
 
 use crate::archive::{
     AFTER_KAFKA_MS, KafkaSet, checksums, configs, expected_checksums, expected_sizes, found_sizes,
 };
-use crate::support::batches;
+use crate::old_formats::{Stored, stored};
 
 /// The directories, with the number of their partitions.
-const SETS: [(&str, usize); 3] = [("clean", 37), ("killed", 9), ("v39", 17)];
+const SETS: [(&str, usize); 4] = [("clean", 37), ("killed", 9), ("v39", 17), ("v0v1", 17)];
 
 fn load(set: &KafkaSet) -> (LogDir, LoadReport) {
     let directory = LogDir::open(&set.data()).unwrap();
@@ -24,38 +24,64 @@ fn load(set: &KafkaSet) -> (LogDir, LoadReport) {
     (directory, report)
 }
 
+fn text(bytes: Option<&[u8]>) -> Option<String> {
+    bytes.map(|bytes| STANDARD.encode(bytes))
+}
+
 /// All records of the log in the form of the truth files; control batches are not shown to consumers.
 pub(crate) fn records(log: &dyn Log, max_bytes: u64) -> Vec<Value> {
-    let start = log.positions().log_start;
+    let start = log.positions().log_start.get();
     let mut found = Vec::new();
-    for batch in batches(log, start.get(), ReadEnd::LogEnd, max_bytes) {
-        if batch.header().is_control() {
-            continue;
-        }
-        let records = batch.records(1 << 20).unwrap();
-        for record in records.iter().map(Result::unwrap).filter(|record| record.offset >= start) {
-            let text = |bytes: Option<&[u8]>| bytes.map(|bytes| STANDARD.encode(bytes));
-            let mut value = json!({
-                "offset": record.offset.get(),
-                "timestamp": record.timestamp_ms,
-                "leader_epoch": batch.header().leader_epoch().get(),
-                "key": text(record.key),
-                "value": text(record.value),
-            });
-            let headers: Vec<Value> = record
-                .headers
-                .map(|(key, value)| json!([String::from_utf8(key.to_vec()).unwrap(), text(value)]))
-                .collect();
-            if batch.header().timestamp_type() == TimestampType::LogAppendTime {
-                value["log_append_time"] = Value::from(true);
-            }
-            if !headers.is_empty() {
-                value["headers"] = Value::from(headers);
-            }
-            found.push(value);
+    for entry in stored(log, max_bytes) {
+        match entry {
+            Stored::Batch(batch) if batch.header().is_control() => {}
+            Stored::Batch(batch) => found.extend(batch_records(&batch)),
+            Stored::Message(message) => found.extend(message_records(&message)),
         }
     }
+    found.retain(|record| record["offset"].as_i64() >= Some(start));
     found
+}
+
+fn batch_records(batch: &RecordBatch) -> Vec<Value> {
+    let in_truth = |record: RecordView<'_>| {
+        let mut value = json!({
+            "offset": record.offset.get(),
+            "timestamp": record.timestamp_ms,
+            "leader_epoch": batch.header().leader_epoch().get(),
+            "key": text(record.key),
+            "value": text(record.value),
+        });
+        let headers: Vec<Value> = record
+            .headers
+            .map(|(key, value)| json!([String::from_utf8(key.to_vec()).unwrap(), text(value)]))
+            .collect();
+        if batch.header().timestamp_type() == TimestampType::LogAppendTime {
+            value["log_append_time"] = Value::from(true);
+        }
+        if !headers.is_empty() {
+            value["headers"] = Value::from(headers);
+        }
+        value
+    };
+    batch.records(1 << 20).unwrap().iter().map(|record| in_truth(record.unwrap())).collect()
+}
+
+fn message_records(message: &LegacyBatch) -> Vec<Value> {
+    let in_truth = |record: LegacyRecord| {
+        let mut value = json!({
+            "offset": record.offset.get(),
+            "timestamp": record.timestamp_ms,
+            "leader_epoch": -1,
+            "key": text(record.key.as_deref()),
+            "value": text(record.value.as_deref()),
+        });
+        if message.timestamp_type() == Some(TimestampType::LogAppendTime) {
+            value["log_append_time"] = Value::from(true);
+        }
+        value
+    };
+    message.records(1 << 20).unwrap().into_iter().map(in_truth).collect()
 }
 
 /// An offset with its time and epoch as ListOffsets answers it.
@@ -163,36 +189,4 @@ fn nothing_that_a_killed_kafka_had_acknowledged_is_missing() {
         }
         assert_eq!(loaded.recovery.cut, None, "{}", loaded.partition);
     }
-}
-
-/// The checksums of a partition's log files.
-fn logs_in(set: &KafkaSet, partition: &str) -> BTreeMap<String, String> {
-    let mut sums = checksums(&set.data().join(partition));
-    sums.retain(|name, _| name.ends_with(".log"));
-    assert!(!sums.is_empty(), "{partition}");
-    sums
-}
-
-#[test]
-fn partitions_with_older_messages_are_offline_with_their_reason_and_the_others_are_served() {
-    let set = KafkaSet::unpack("v0v1");
-    let directory = LogDir::open(&set.data()).unwrap();
-    let report = directory.load(2, AFTER_KAFKA_MS, &configs(set.json("expect/start.json"))).unwrap();
-    let truths = set.truths("expect/truth");
-    let untouched = KafkaSet::unpack("v0v1");
-    let is_old = |name: &str| name.starts_with("v0-") || name.starts_with("v1-");
-    let mut old = 0;
-    for (name, error) in &report.failed {
-        assert!(is_old(name), "{name}: {error}");
-        assert!(matches!(error, LogError::OldFormat { .. }), "{name}: {error}");
-        assert_eq!(logs_in(&set, name), logs_in(&untouched, name), "{name}");
-        old += 1;
-    }
-    assert_eq!(old, truths.keys().filter(|name| is_old(name)).count());
-    for loaded in &report.logs {
-        let truth = &truths[&loaded.partition.to_string()];
-        check_records("v0v1", loaded, truth);
-        check_offsets("v0v1", loaded, truth);
-    }
-    assert_eq!(report.logs.len() + old, truths.len());
 }

@@ -14,6 +14,7 @@ mod kafka_damage;
 mod kafka_logs;
 mod kafka_sets;
 mod manager;
+mod old_formats;
 mod recovery;
 mod retention;
 mod start;

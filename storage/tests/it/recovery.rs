@@ -3,7 +3,7 @@
 use std::fs;
 
 use ottla_model::{LeaderEpoch, Offset};
-use ottla_storage::{Damage, Log, LogConfig, LogError};
+use ottla_storage::{Damage, Log, LogConfig};
 
 use crate::support::{NOW_MS, TestLog, batch, batch_of, content, copy_folder, names, open, spans};
 
@@ -120,33 +120,6 @@ fn a_flipped_bit_anywhere_in_a_segment_cuts_the_log_at_its_batch() {
             kept as i64 * 2
         );
     }
-}
-
-#[test]
-fn messages_of_a_format_before_this_one_are_left_as_they_are() {
-    let vectors = include_str!("../data/message-sets-v0-v1.jsonl");
-    let mut tried = 0;
-    for line in vectors.lines() {
-        let vector: serde_json::Value = serde_json::from_str(line).unwrap();
-        let Some(hex) = vector["hex"].as_str() else { continue };
-        let bytes: Vec<u8> =
-            (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("00000000000000000000.log");
-        fs::write(&path, &bytes).unwrap();
-        for is_clean in [true, false] {
-            let error = open(folder.path(), &config(), is_clean, 0).unwrap_err();
-            assert!(matches!(error, LogError::OldFormat { position: 0, .. }), "{}: {error}", vector["name"]);
-            assert_eq!(content(&path), bytes);
-        }
-        let mut damaged = bytes.clone();
-        damaged[20] ^= 1;
-        fs::write(&path, &damaged).unwrap();
-        let (_, recovery) = open(folder.path(), &config(), false, 0).unwrap();
-        assert!(matches!(recovery.cut.unwrap().damage, Damage::Magic { .. }), "{}", vector["name"]);
-        tried += 1;
-    }
-    assert!(tried > 10, "{tried}");
 }
 
 #[test]

@@ -12,7 +12,9 @@ use crate::Offset;
 use crate::compression::{Codec, CompressionError, decompress, decompress_magic_0};
 
 /// Where the bytes that the checksum covers begin: at the magic.
-const CRC_FROM: usize = 16;
+pub const LEGACY_CRC_FROM: usize = 16;
+/// Where magic 1 has its timestamp, and magic 0 its key.
+const TIMESTAMP_AT: usize = 18;
 
 /// Why a message cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,91 @@ pub enum LegacyError {
         /// The outer message's magic.
         magic: i8,
     },
+}
+
+/// What the front of a message says: enough for a walk over a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LegacyHeader {
+    frame: BatchFrame,
+    crc: u32,
+    timestamp_ms: i64,
+}
+
+impl LegacyHeader {
+    /// Reads the front of the message at the start of `bytes`, which need not be there as a whole. None means that more
+    /// bytes are needed to tell; 30 are always enough.
+    ///
+    /// # Errors
+    /// If no message of magic 0 or 1 begins there: by its length, its magic, or a key that it has no room for.
+    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, BatchError> {
+        let Some(frame) = BatchFrame::peek(bytes)? else { return Ok(None) };
+        let magic = frame.magic();
+        let (key_at, timestamp_ms) = match magic {
+            0 => (TIMESTAMP_AT, Some(NO_TIMESTAMP_MS)),
+            1 => (TIMESTAMP_AT + 8, chunk(bytes, TIMESTAMP_AT).map(i64::from_be_bytes)),
+            _ => return Err(BatchError::Magic { magic }),
+        };
+        // The lengths of key and value come last.
+        let Some(room) = frame.size().checked_sub(key_at + 8) else {
+            let length = i32::try_from(frame.size() - BATCH_PREFIX_BYTES).unwrap_or(i32::MAX);
+            return Err(BatchError::Length { length });
+        };
+        let crc = chunk(bytes, BATCH_PREFIX_BYTES).map(u32::from_be_bytes);
+        let key = chunk(bytes, key_at).map(i32::from_be_bytes);
+        let (Some(crc), Some(timestamp_ms), Some(key)) = (crc, timestamp_ms, key) else { return Ok(None) };
+        match usize::try_from(key) {
+            Ok(key) if key > room => Err(BatchError::Magic { magic }),
+            Err(_) if key < -1 => Err(BatchError::Magic { magic }),
+            _ => Ok(Some(Self { frame, crc, timestamp_ms })),
+        }
+    }
+
+    /// The whole message's size in bytes.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.frame.size()
+    }
+
+    /// 0 or 1.
+    #[must_use]
+    pub const fn magic(&self) -> i8 {
+        self.frame.magic()
+    }
+
+    /// The offset of the last record in it.
+    #[must_use]
+    pub const fn last_offset(&self) -> Offset {
+        self.frame.base_offset()
+    }
+
+    /// The largest timestamp of the records in it, or the time of the append; −1 in magic 0.
+    #[must_use]
+    pub const fn max_timestamp_ms(&self) -> i64 {
+        self.timestamp_ms
+    }
+
+    /// The checksum that it carries: a CRC-32 of its bytes from [`LEGACY_CRC_FROM`] on.
+    #[must_use]
+    pub const fn crc(&self) -> u32 {
+        self.crc
+    }
+}
+
+/// A message's checksum, of bytes that are given piece by piece.
+#[derive(Debug, Default)]
+pub struct LegacyChecksum(Crc);
+
+impl LegacyChecksum {
+    /// Counts the next bytes of the message.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The checksum of all of them.
+    #[must_use]
+    pub fn sum(&self) -> u32 {
+        self.0.sum()
+    }
 }
 
 /// A message with what is in it. Its checksum need not be right.
@@ -135,7 +222,7 @@ impl LegacyBatch {
     /// # Errors
     /// Gives both checksums when they differ.
     pub fn verify_crc(&self) -> Result<(), CrcMismatch> {
-        let covered = self.bytes.get(CRC_FROM..).unwrap_or_default();
+        let covered = self.bytes.get(LEGACY_CRC_FROM..).unwrap_or_default();
         let stored = self.bytes.get(BATCH_PREFIX_BYTES..).and_then(<[u8]>::first_chunk);
         let stored = u32::from_be_bytes(stored.copied().unwrap_or_default());
         let mut crc = Crc::new();
@@ -218,6 +305,11 @@ impl Fields {
 
 fn take(rest: &mut Bytes, length: usize) -> Option<Bytes> {
     (length <= rest.len()).then(|| rest.split_to(length))
+}
+
+/// The bytes of a number at a place.
+fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
 }
 
 /// Some(None) is a field that is null.

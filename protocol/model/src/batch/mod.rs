@@ -31,7 +31,7 @@ pub use header::{
     BATCH_HEADER_BYTES, BATCH_PEEK_BYTES, BATCH_PREFIX_BYTES, BatchError, BatchFrame, BatchHeader, MAGIC,
     NO_SEQUENCE, sequence_after,
 };
-pub use legacy::{LegacyBatch, LegacyError, LegacyRecord};
+pub use legacy::{LEGACY_CRC_FROM, LegacyBatch, LegacyChecksum, LegacyError, LegacyHeader, LegacyRecord};
 pub use record::{
     Headers, NO_TIMESTAMP_MS, RecordIter, RecordStructureError, RecordView, Records, RecordsError,
 };

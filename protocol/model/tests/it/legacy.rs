@@ -1,7 +1,10 @@
 //! Magic 0 and 1, which are only read.
 
 use bytes::Bytes;
-use ottla_model::batch::{BatchFrame, LegacyBatch, LegacyRecord, RecordBatch, TimestampType};
+use ottla_model::batch::{
+    BatchError, BatchFrame, LEGACY_CRC_FROM, LegacyBatch, LegacyChecksum, LegacyHeader, LegacyRecord,
+    RecordBatch, TimestampType,
+};
 use serde_json::{Value, json};
 
 use crate::vectors::{LIMIT_BYTES, describe, hex_of, lines, plain_records, to_hex};
@@ -78,6 +81,48 @@ fn messages_cut_or_changed_anywhere_are_errors_at_most() {
             }
         }
     }
+}
+
+#[test]
+fn thirty_bytes_tell_of_a_message_what_the_whole_of_it_does() {
+    for line in lines("message-sets-v0-v1") {
+        let bytes = hex_of(&line["hex"]);
+        let message = LegacyBatch::split_first(&mut Bytes::from(bytes.clone())).expect("one").expect("whole");
+        let front = &bytes[..bytes.len().min(30)];
+        let header = LegacyHeader::parse(front).expect("a message").expect("enough bytes");
+        assert_eq!((header.size(), header.magic()), (message.size(), message.magic()));
+        assert_eq!(header.last_offset(), message.last_offset());
+        assert_eq!(header.max_timestamp_ms(), message.max_timestamp_ms());
+        let mut checksum = LegacyChecksum::default();
+        for piece in bytes[LEGACY_CRC_FROM..message.size()].chunks(7) {
+            checksum.update(piece);
+        }
+        assert_eq!(checksum.sum(), header.crc(), "{}", line["name"]);
+        let key_at = if header.magic() == 0 { 18 } else { 26 };
+        for bytes in 0..key_at + 4 {
+            assert_eq!(LegacyHeader::parse(&front[..bytes]), Ok(None), "{bytes} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_front_that_no_message_has_is_told_by_its_length_or_its_key() {
+    let bytes = hex_of(&lines("message-sets-v0-v1")[0]["hex"]);
+    let changed = |at: usize, field: i32| {
+        let mut changed = bytes.clone();
+        changed[at..at + 4].copy_from_slice(&field.to_be_bytes());
+        LegacyHeader::parse(&changed)
+    };
+    // The two lengths need 26 bytes of a message of magic 0, 14 of which the length counts.
+    assert_eq!(changed(8, 13), Err(BatchError::Length { length: 13 }));
+    let room =
+        i32::try_from(BatchFrame::peek(&bytes).expect("one").expect("whole").size() - 26).expect("few");
+    assert!(changed(18, room).is_ok() && changed(18, -1).is_ok());
+    for key in [room + 1, i32::MAX, -2, i32::MIN] {
+        assert_eq!(changed(18, key), Err(BatchError::Magic { magic: 0 }), "a key of {key}");
+    }
+    let batch = hex_of(&lines("batches-v2")[0]["hex"]);
+    assert_eq!(LegacyHeader::parse(&batch), Err(BatchError::Magic { magic: 2 }));
 }
 
 #[test]

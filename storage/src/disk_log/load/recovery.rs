@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ottla_model::Offset;
 
-use super::{Cut, Hole, Loader, RestoredTail};
+use super::{Cut, Hole, Loader, RestoredTail, note_epoch};
 use crate::log::{Damage, LogError};
 use crate::producer_state::EndedTransaction;
 use crate::segment::append::Tail;
@@ -42,11 +42,8 @@ impl Loader {
         let file_bytes = segment.bytes();
         self.known_end = self.known_end.max(segment.indexed_end());
         let (tail, end) = self.scan_segment(segment, file_bytes, |loader, batch| {
-            let epoch = batch.header.leader_epoch();
-            if loader.epochs.latest().is_none_or(|latest| epoch > latest) {
-                loader.epochs.begin(epoch, batch.header.base_offset());
-            }
-            loader.producers.note(batch.header, batch.marker())
+            note_epoch(&mut loader.epochs, batch.header);
+            batch.note_in(&mut loader.producers)
         })?;
         self.recovery.scanned_segments += 1;
         self.recovery.scanned_bytes += file_bytes;

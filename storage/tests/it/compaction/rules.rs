@@ -438,6 +438,34 @@ fn a_preallocated_log_has_no_zeros_after_a_compaction() {
 }
 
 #[test]
+fn messages_of_older_formats_make_a_log_uncleanable_with_their_place_and_change_nothing() {
+    let vectors = include_str!("../../data/message-sets-v0-v1.jsonl");
+    for name in ["v0-none-three", "v1-none-three", "v1-gzip-three"] {
+        let line = vectors.lines().find(|line| line.contains(name)).unwrap();
+        let vector: serde_json::Value = serde_json::from_str(line).unwrap();
+        let hex = vector["hex"].as_str().unwrap();
+        let content: Vec<u8> =
+            (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("00000000000000000000.log");
+        fs::write(&path, &content).unwrap();
+        let log = Arc::new(open(folder.path(), &config(), false, 0).unwrap().0);
+        append(&log, keyed(&[(Some("k1"), Some("new"))], From::default()));
+        let content = fs::read(&path).unwrap();
+        log.roll(NOW_MS).unwrap();
+        log.flush_up_to(Offset::MAX, NOW_MS).unwrap();
+        let error = clean(&log, 0, NOW_MS).unwrap_err();
+        assert!(error.is_lasting());
+        let CleanError::Log(LogError::OldFormat { path: named, position: 0, magic }) = &error else {
+            panic!("{name}: {error}");
+        };
+        assert_eq!((named, i8::from(name.starts_with("v1"))), (&path, *magic));
+        assert_eq!(fs::read(&path).unwrap(), content);
+        assert!(!names(folder.path()).iter().any(|name| name.ends_with(".cleaned")));
+    }
+}
+
+#[test]
 fn a_damaged_batch_makes_a_log_uncleanable_with_its_place_and_changes_nothing() {
     let rig = Rig::new(&config());
     rig.append(&[(Some("a"), Some("1"))]);
