@@ -262,7 +262,7 @@ impl Flusher {
         }
     }
 
-    /// The directory takes no more writes: whoever waits for one learns of it, and nothing is due any more.
+    /// The directory is offline: whoever waits for a write learns of it, and nothing is due any more.
     fn give_up(&mut self) {
         self.dirty.clear();
         self.recovery_points_due = None;

@@ -104,11 +104,7 @@ pub fn committed_offsets(log: &dyn Log, high_watermark: Offset, max_bytes: u64) 
         let ReadOutcome::Found(slice) = committed.outcome else { break };
         let end = log.end_of_read(next, slice.length).unwrap().min(stable);
         let mut aborted = committed.aborted;
-        let asked = log.aborted_transactions(next, end).unwrap();
-        assert!(
-            asked.iter().all(|entry| aborted.contains(entry)),
-            "the list that comes with the bytes is no shorter"
-        );
+        let (asked, told) = (log.aborted_transactions(next, end).unwrap(), aborted.clone());
         aborted.sort_unstable_by_key(|entry| entry.first_offset);
         let mut aborted = aborted.into_iter().peekable();
         let mut hidden = BTreeSet::new();
@@ -129,6 +125,12 @@ pub fn committed_offsets(log: &dyn Log, high_watermark: Offset, max_bytes: u64) 
             }
             next = header.next_offset().max(next);
         }
+        // Where a compaction left a gap, the bound that was asked for may lie far behind what was read.
+        let mut concerned = asked.iter().filter(|entry| entry.first_offset < next);
+        assert!(
+            concerned.all(|entry| told.contains(entry)),
+            "the list that comes with the bytes is no shorter"
+        );
     }
     found
 }

@@ -160,7 +160,7 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// Waits for the disk: never call it on a reactor.
     ///
     /// # Errors
-    /// After a failed fsync the whole directory takes no more writes.
+    /// After a failed fsync the whole directory is offline: it answers neither reads nor writes.
     fn flush_up_to(&self, offset: Offset, now_ms: i64) -> Result<Offset, LogError>;
 
     /// Removes all records at and above `offset`. Waits for the disk.
@@ -183,7 +183,7 @@ pub trait Log: Send + Sync + fmt::Debug {
     fn expire_producers(&self, now_ms: i64) -> usize;
 
     /// Ends writing in good order: everything durable, indexes trimmed, producer snapshot at the log end. Later appends
-    /// answer [`LogError::Closed`]; reads go on. Waits for the disk.
+    /// answer [`LogError::Closed`]; a closed log is still read. Waits for the disk.
     ///
     /// # Errors
     /// Of the disk; the log must then not be called cleanly closed.

@@ -34,7 +34,7 @@ impl Retention {
     /// Looks at every log. Waits for disks.
     pub(super) fn pass(&mut self, broker: &Broker, state: &Mutex<RetentionState>) {
         for held in broker.log_dirs.iter() {
-            // A directory that takes no more writes keeps what it has.
+            // A directory that is offline keeps what it has.
             if held.dir.failure().is_none() {
                 self.pass_directory(broker, &held.dir, state);
             }

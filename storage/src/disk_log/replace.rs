@@ -215,7 +215,7 @@ impl DiskLog {
         self.directory.sync().map_err(|source| self.shared.health.fail("sync", self.directory.path(), source))
     }
 
-    /// After a failed fsync a directory takes no more writes, whatever the file was.
+    /// After a failed fsync a directory is offline, whatever the file was.
     pub(crate) fn fail_if_sync(&self, error: LogError) -> LogError {
         match error {
             LogError::Io { action: "sync", path, source } => self.shared.health.fail("sync", path, source),

@@ -26,6 +26,10 @@ impl DiskLog {
             self.roll(now_ms)?;
         }
         if let Some(end) = plan.end {
+            if end > self.positions().recovery_point {
+                // What producers did there is known from a snapshot alone once the records are gone.
+                self.flush_up_to(end, now_ms)?;
+            }
             self.raise_log_start(end)?;
         }
         Ok(plan)

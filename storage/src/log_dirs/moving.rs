@@ -148,7 +148,7 @@ impl LogMove {
 
     /// Ends the move: from now on the log that is returned is the partition's, and the old one takes neither reads nor
     /// writes; its files go once it is `due_ms`. Call it when little is missing: meanwhile appends are answered
-    /// [`LogError::Closed`], reads go on. Waits for the disks.
+    /// [`LogError::Closed`], and reads are answered. Waits for the disks.
     ///
     /// # Errors
     /// Of either disk: the old log then goes on as if nothing had been, and the copy is void. Only where the copy cannot

@@ -165,6 +165,25 @@ fn size_counts_whatever_the_timestamps_and_the_log_start_whatever_the_policy() {
 }
 
 #[test]
+fn records_stamped_by_the_broker_go_by_that_time_whatever_their_own_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = LogDir::open(folder.path()).unwrap();
+    let log = filled(&directory, "t", config(), &[]);
+    // Of clients that are 40,000 days ahead, or behind.
+    for (days_ahead, stamped_days) in [(40_000, 9), (-10_000, 8), (-10_000, 0)] {
+        let mut batch = batch(NOW_MS + days_ahead * DAY_MS, 10, 10);
+        batch.stamp_log_append_time(NOW_MS - stamped_days * DAY_MS);
+        log.append_as_leader(batch, EPOCH, NOW_MS).unwrap();
+    }
+    let report = pass(&directory, NOW_MS);
+    assert_eq!((report.logs[0].plan.by_time, report.logs[0].plan.future), (2, None));
+    assert_eq!(spans(&*log), [(20, 29)]);
+    assert_eq!(pass(&directory, NOW_MS + 7 * DAY_MS).logs.len(), 0);
+    assert_eq!(pass(&directory, NOW_MS + 7 * DAY_MS + 1).logs[0].plan.by_time, 1);
+    assert_eq!(spans(&*log), []);
+}
+
+#[test]
 fn epochs_and_producers_of_what_is_gone_are_forgotten_and_the_rest_survives_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let directory = LogDir::open(folder.path()).unwrap();

@@ -1,9 +1,10 @@
 //! What must hold of a log that was found again: records, indexes, producers, transactions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_model::batch::{EndTxnMarker, RecordBatch};
 use ottla_model::{Offset, ProducerId};
+use ottla_storage::conformance::committed_offsets;
 use ottla_storage::io::Create;
 use ottla_storage::io::Directory;
 use ottla_storage::{DiskLog, Log, ReadEnd, ReadOutcome, ReadRequest};
@@ -24,10 +25,10 @@ fn as_twin(batch: &RecordBatch) -> TwinBatch {
     let mut marker = None;
     let mut records = Vec::new();
     for record in decoded.iter().map(Result::unwrap) {
-        let (mut key, mut value) = (record.key.unwrap().to_vec(), record.value.unwrap().to_vec());
+        let (mut key, mut value) = (record.key.unwrap().to_vec(), record.value.map(<[u8]>::to_vec));
         if header.is_control() {
-            marker = Some(EndTxnMarker::parse(&key, &value).unwrap().committed);
-            (key, value) = (Vec::new(), Vec::new());
+            marker = Some(EndTxnMarker::parse(&key, &value.unwrap()).unwrap().committed);
+            (key, value) = (Vec::new(), Some(Vec::new()));
         }
         records.push(TwinRecord {
             offset: record.offset.get(),
@@ -38,12 +39,14 @@ fn as_twin(batch: &RecordBatch) -> TwinBatch {
     }
     let kind = match marker {
         Some(committed) => Kind::Marker(committed),
+        None if header.is_control() => Kind::EmptyMarker,
         None if !header.producer_id().is_some() => Kind::Plain,
         None if header.is_transactional() => Kind::Transactional(header.base_sequence()),
         None => Kind::Sequenced(header.base_sequence()),
     };
     let producer = if kind == Kind::Plain { 5 } else { header.producer_id().get() };
-    TwinBatch { producer, kind, records }
+    let (base, last) = (header.base_offset().get(), header.last_offset().get());
+    TwinBatch { producer, kind, base, last, records }
 }
 
 /// What is found after a loss of power is what was appended, and all that was said to be durable. Returns its batches.
@@ -55,19 +58,65 @@ pub(super) fn check_survived(name: &str, log: &DiskLog, twin: &Twin) -> Vec<Twin
     assert!(end >= twin.flushed, "{name}: {end} of {} flushed offsets are left", twin.flushed);
     let found = found_batches(log);
     for batch in &found {
-        let written = twin.candidates(batch.base()).any(|candidate| candidate == batch);
+        let is_cleaned = batch.base < twin.cleaned_end;
+        let is_of = |whole: &TwinBatch| batch == whole || is_cleaned && batch.is_left_of(whole);
+        let written = twin.candidates(batch.base).any(is_of);
         assert!(written, "{name}: nobody wrote {batch:?} {positions:?} {twin:?}");
-        if batch.last() < twin.flushed {
-            let acknowledged = twin.batches.iter().any(|known| known == batch);
+        if batch.last < twin.flushed {
+            let acknowledged = twin.batches.iter().any(is_of);
             assert!(acknowledged, "{name}: below {} lies {batch:?}", twin.flushed);
         }
     }
     // Before there is any recovery point, a hole may as well be a file that was lost, and what follows it is kept; and a
     // compacted log has holes.
     let may_have_holes = twin.checkpoint == 0 || twin.is_compacted;
-    let whole_below = if may_have_holes { twin.flushed } else { i64::MAX };
+    let whole_below = match twin.cleaned_end {
+        0 if may_have_holes => twin.flushed,
+        0 => i64::MAX,
+        // What is missing is looked at record by record.
+        _ => 0,
+    };
     check_order(name, &found, (start, end), whole_below, &twin.holes());
+    check_compacted(name, &found, twin);
     found
+}
+
+/// A compaction took nothing but what it may take, and gave nothing another form.
+pub(super) fn check_compacted(name: &str, found: &[TwinBatch], twin: &Twin) {
+    if twin.cleaned_end == 0 {
+        return;
+    }
+    let left: BTreeSet<i64> =
+        found.iter().flat_map(|batch| &batch.records).map(|record| record.offset).collect();
+    for record in twin.lasting(twin.flushed) {
+        let is_there = left.contains(&record.offset);
+        assert!(is_there, "{name}: {record:?} at {} is gone, found {found:?}", record.offset);
+    }
+    for offset in twin.superseded() {
+        assert!(!left.contains(&offset), "{name}: {offset} has come back, found {found:?}");
+    }
+    // Above what a compaction has come to every batch is there, markers too.
+    let bases: BTreeSet<i64> = found.iter().map(|batch| batch.base).collect();
+    let above =
+        twin.batches.iter().filter(|batch| twin.cleaned_end <= batch.base && batch.last < twin.flushed);
+    for batch in above {
+        assert!(bases.contains(&batch.base), "{name}: {batch:?} is gone");
+    }
+}
+
+/// A reader of committed records is given them all, and no others.
+fn check_committed(name: &str, log: &DiskLog, all: &[TwinBatch], start: i64, end: i64) {
+    let stable = log.first_undecided(Offset::new(end)).map_or(end, Offset::get);
+    let aborted = twin::aborted_bases(all);
+    let counts = |batch: &&TwinBatch| {
+        !matches!(batch.kind, Kind::Marker(_) | Kind::EmptyMarker)
+            && !aborted.contains(&batch.base)
+            && batch.last < stable
+    };
+    let records = all.iter().filter(counts).flat_map(|batch| &batch.records);
+    let expected: Vec<i64> = records.map(|record| record.offset).filter(|offset| *offset >= start).collect();
+    let found = committed_offsets(log, Offset::new(end), 400);
+    assert_eq!(found, expected, "{name}: committed records from {start} to {stable}");
 }
 
 /// Offsets follow each other, but for known holes, and others above an offset.
@@ -82,13 +131,13 @@ fn check_order(
     let is_hole = |base, next| holes.iter().any(|(from, to)| *from <= next && *to == base);
     let follows = |base: i64, next: i64| base <= next || next >= whole_below || is_hole(base, next);
     for (number, batch) in found.iter().enumerate() {
-        assert!(number == 0 || batch.base() >= next, "{name}: {} is there twice", batch.base());
+        assert!(number == 0 || batch.base >= next, "{name}: {} is there twice", batch.base);
         assert!(
-            follows(batch.base(), next),
+            follows(batch.base, next),
             "{name}: {} does not follow {next}, whole below {whole_below}, {holes:?}",
-            batch.base()
+            batch.base
         );
-        next = batch.last() + 1;
+        next = batch.last + 1;
     }
     assert!(follows(end, next), "{name}: the last batch ends at {next}, the log at {end}");
     check_sequences(name, found);
@@ -109,10 +158,10 @@ fn check_sequences(name: &str, found: &[TwinBatch]) {
 
 /// A log and what it says of itself agree: offsets and times are found, producers and transactions are those of its
 /// batches, of which those below the log start are known only to the twin.
-pub(super) fn check_agrees(name: &str, log: &DiskLog, all: &[TwinBatch]) {
+pub(super) fn check_agrees(name: &str, log: &DiskLog, all: &[TwinBatch], twin: &Twin) {
     let positions = log.positions();
     let (start, end) = (positions.log_start.get(), positions.log_end.offset.get());
-    for batch in all.iter().filter(|batch| batch.last() >= start) {
+    for batch in all.iter().filter(|batch| batch.last >= start) {
         for record in batch.records.iter().filter(|record| record.offset >= start) {
             let wanted = ReadRequest { max_bytes: 1, ..request(record.offset) };
             let ReadOutcome::Found(slice) = log.read(&wanted).unwrap() else {
@@ -121,23 +170,25 @@ pub(super) fn check_agrees(name: &str, log: &DiskLog, all: &[TwinBatch]) {
             let first = RecordBatch::split_first(&mut bytes_of(&slice)).unwrap().unwrap();
             assert_eq!(
                 first.header().base_offset().get(),
-                batch.base(),
+                batch.base,
                 "{name}: looked for {}",
                 record.offset
             );
         }
     }
-    check_times(name, log, all, start);
+    check_times(name, log, all, twin, start);
     check_producers(name, log, all, start);
-    check_transactions(name, log, all, start, end);
+    check_transactions(name, log, all, twin, (start, end));
+    check_committed(name, log, all, start, end);
 }
 
-fn check_times(name: &str, log: &DiskLog, all: &[TwinBatch], start: i64) {
+fn check_times(name: &str, log: &DiskLog, all: &[TwinBatch], twin: &Twin, start: i64) {
     let readable = || all.iter().flat_map(|batch| &batch.records).filter(|record| record.offset >= start);
     let largest = readable().map(|record| record.timestamp_ms).max();
-    // The log start may lie inside the segment whose largest time is below it.
+    // The log start may lie inside the segment whose largest time is below it, and a batch that a compaction left without
+    // records keeps its time.
     let found = log.offset_of_max_timestamp().unwrap();
-    if start == 0 {
+    if start == 0 && twin.cleaned_end == 0 {
         assert_eq!(found.map(|found| found.timestamp_ms), largest, "{name}: the largest time");
     }
     for time_ms in (NOW_MS..NOW_MS + 1000).step_by(97) {
@@ -170,7 +221,7 @@ fn check_producers(name: &str, log: &DiskLog, all: &[TwinBatch], start: i64) {
     assert!(found.len() <= expected.len(), "{name}: {found:?} where {expected:?} is known");
 }
 
-fn check_transactions(name: &str, log: &DiskLog, all: &[TwinBatch], start: i64, end: i64) {
+fn check_transactions(name: &str, log: &DiskLog, all: &[TwinBatch], twin: &Twin, (start, end): (i64, i64)) {
     let expected: Vec<_> = twin::aborted(all).into_iter().filter(|(_, _, last)| *last >= start).collect();
     let found = log.aborted_transactions(Offset::new(start), Offset::new(end)).unwrap();
     let found: Vec<_> =
@@ -178,21 +229,25 @@ fn check_transactions(name: &str, log: &DiskLog, all: &[TwinBatch], start: i64, 
     // Of what lies below the log start a start may know nothing.
     for (producer, first, last) in &expected {
         let has_data = all.iter().any(|batch| {
-            batch.producer == *producer
-                && batch.sequence().is_some()
-                && (start..*last).contains(&batch.last())
+            batch.producer == *producer && batch.sequence().is_some() && (start..*last).contains(&batch.last)
         });
         let is_found = found.iter().any(|found| {
             (found.0, found.2) == (*producer, *last)
-                && (found.1 == *first || *first < start && found.1 >= *first)
+                && (found.1 == *first
+                    || *first < start && found.1 >= *first
+                    // A compaction may take its first records.
+                    || found.1 < twin.cleaned_end && found.1 <= *first)
         });
         assert!(
             is_found || *first < start && !has_data,
             "{name}: {found:?} from {start} to {end}, not {expected:?}"
         );
     }
+    let written = twin::aborted(&twin.batches);
     for (producer, _, last) in &found {
-        let is_right = expected.iter().any(|right| (right.0, right.2) == (*producer, *last));
+        let mut right =
+            expected.iter().chain(written.iter().filter(|(_, first, _)| *first < twin.cleaned_end));
+        let is_right = right.any(|right| (right.0, right.2) == (*producer, *last));
         assert!(is_right, "{name}: {found:?} aborted from {start} to {end}, not {expected:?}");
     }
     // A transaction that began below the log start is open from there on, unless a start found nothing of it.
@@ -229,9 +284,12 @@ pub(super) fn check_index_files(name: &str, folder: &dyn Directory, all: &[TwinB
             assert!(time_ms > before, "{name}: {stem}.timeindex goes back to {time_ms}");
             before = time_ms;
             // A batch that was compacted away may have brought it.
-            if let Some(batch) = all.iter().find(|batch| batch.last() == last) {
+            if let Some(batch) = all.iter().find(|batch| batch.last == last) {
                 let largest = batch.records.iter().map(|record| record.timestamp_ms).max();
-                assert_eq!(largest, Some(time_ms), "{name}: {stem}.timeindex at {last}");
+                assert!(
+                    largest.is_none_or(|largest| largest == time_ms),
+                    "{name}: {stem}.timeindex at {last}"
+                );
             }
         }
     }

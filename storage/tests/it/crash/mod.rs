@@ -7,6 +7,7 @@ mod check;
 mod dice;
 mod plan;
 mod twin;
+mod upkeep;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +18,7 @@ use std::thread;
 use ottla_storage::io::sim::{Fault, SimDisk};
 use ottla_storage::{DiskLog, Log};
 
-use check::{check_agrees, check_index_files, check_survived, found_batches};
+use check::{check_agrees, check_compacted, check_index_files, check_survived, found_batches};
 use dice::Dice;
 use twin::{Twin, TwinBatch};
 use world::{World, partition};
@@ -47,7 +48,9 @@ fn undisturbed(life: u64) -> Vec<Purpose> {
     let trace = disk.trace();
     for (name, twin) in &world.twins {
         let log = world.log(name);
-        check_agrees(name, &log, &all_batches(&log, twin, found_batches(&log)));
+        let found = found_batches(&log);
+        check_compacted(name, &found, twin);
+        check_agrees(name, &log, &all_batches(&log, twin, found), twin);
     }
     let step_of = |call: usize| {
         let number = world.steps.partition_point(|(first, _)| *first <= FIRST_CALL + call as u64);
@@ -58,11 +61,14 @@ fn undisturbed(life: u64) -> Vec<Purpose> {
     trace.into_iter().enumerate().map(purpose).collect()
 }
 
-/// What is found, and before it what the twin knows of below the log start.
+/// What is found, and before it what the twin knows of below the log start. A compacted log begins where it always began.
 fn all_batches(log: &DiskLog, twin: &Twin, found: Vec<TwinBatch>) -> Vec<TwinBatch> {
+    if twin.cleaned_end > 0 {
+        return found;
+    }
     let start = log.positions().log_start.get();
-    let first = found.first().map_or(start, TwinBatch::base).min(start);
-    let mut all: Vec<_> = twin.batches.iter().filter(|batch| batch.last() < first).cloned().collect();
+    let first = found.first().map_or(start, |batch| batch.base).min(start);
+    let mut all: Vec<_> = twin.batches.iter().filter(|batch| batch.last < first).cloned().collect();
     all.extend(found);
     all
 }
@@ -108,18 +114,24 @@ fn find_again(world: &mut World) {
         let log = world.log(name);
         let found = check_survived(name, &log, &twin);
         let positions = log.positions();
+        let is_cleaned = twin.cleaned_end > 0;
+        let after = if is_cleaned { twin.after(&found) } else { Vec::new() };
         let all = all_batches(&log, &twin, found);
-        check_agrees(name, &log, &all);
         let known = Twin {
-            batches: all,
+            batches: if is_cleaned { after } else { all.clone() },
             start: positions.log_start.get(),
             start_durable: twin.start_durable,
             flushed: twin.flushed,
             checkpoint: twin.checkpoint,
             is_compacted: twin.is_compacted,
+            cleaned_end: twin.cleaned_end,
+            compacted_to: twin.compacted_to,
+            cleaned_ms: twin.cleaned_ms,
+            horizons_ms: twin.horizons_ms,
             end_at_least: positions.log_end.offset.get(),
             ..Twin::default()
         };
+        check_agrees(name, &log, &all, &known);
         world.twins.insert(name, known);
     }
 }
@@ -135,7 +147,7 @@ fn go_on(world: &mut World, dice: &mut Dice) {
     for (name, twin) in &world.twins {
         let log = world.log(name);
         let all = all_batches(&log, twin, found_batches(&log));
-        check_agrees(name, &log, &all);
+        check_agrees(name, &log, &all, twin);
         let folder = world.disk.root().folder("d").folder(&partition(name).to_string());
         check_index_files(name, &*folder, &all);
     }

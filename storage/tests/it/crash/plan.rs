@@ -1,5 +1,5 @@
-//! Every call of a life fails once: what was acknowledged stays, and the logs go on, or their directory takes no more writes
-//! and says why.
+//! Every call of a life fails once: what was acknowledged stays, and the logs go on, or their directory is offline and says
+//! why.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ottla_model::batch::{BatchBuilder, CheckedBatch, EndTxnMarker, NewRecord};
 use ottla_model::compression::Compression;
 use ottla_model::{LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicName, Uuid};
+use ottla_storage::compaction::CleanError;
 use ottla_storage::io::sim::SimDisk;
 use ottla_storage::{
     DirectoryFailure, DiskLog, Log, LogConfig, LogDir, LogDirError, LogError, TopicPartition,
@@ -14,10 +15,12 @@ use ottla_storage::{
 
 use super::dice::Dice;
 use super::twin::{Kind, Twin, TwinBatch, TwinRecord};
+use super::upkeep;
 use crate::support::NOW_MS;
 
 /// A log with deletion, a compacted one, and one that comes and goes.
-const LASTING: [&str; 2] = ["t", "c"];
+const LASTING: [&str; 2] = ["t", COMPACTED];
+pub(super) const COMPACTED: &str = "c";
 const PASSING: &str = "x";
 
 const TOPIC_ID: Uuid = Uuid::from_bytes([7; 16]);
@@ -29,7 +32,7 @@ const TRANSACTIONAL: [i64; 2] = [6, 7];
 pub(super) const EPOCH_OF_PRODUCERS: i16 = 0;
 
 /// How many kinds of steps there are that call the disk.
-pub(super) const STEP_KINDS: usize = 13;
+pub(super) const STEP_KINDS: usize = 15;
 
 /// Why a step went no further.
 pub(super) struct Stop(String);
@@ -42,6 +45,12 @@ impl fmt::Debug for Stop {
 
 impl From<LogError> for Stop {
     fn from(error: LogError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<CleanError> for Stop {
+    fn from(error: CleanError) -> Self {
         Self(error.to_string())
     }
 }
@@ -63,6 +72,8 @@ pub(super) struct World {
     pub(super) may_fail: bool,
     preallocate: bool,
     appends: u64,
+    /// The time of compactions.
+    pub(super) clock_ms: i64,
     /// The name of each step, with the number of its first call.
     pub(super) steps: Vec<(u64, &'static str)>,
 }
@@ -71,7 +82,7 @@ pub(super) fn partition(name: &str) -> TopicPartition {
     TopicPartition { topic: TopicName::from(name), partition: PartitionIndex::new(0) }
 }
 
-fn offset(number: i64) -> Offset {
+pub(super) fn offset(number: i64) -> Offset {
     Offset::new(number)
 }
 
@@ -88,6 +99,7 @@ impl World {
             may_fail: false,
             preallocate: dice.below(4) == 0,
             appends: 0,
+            clock_ms: NOW_MS,
             steps: Vec::new(),
         }
     }
@@ -97,7 +109,12 @@ impl World {
             segment_bytes: 1500,
             index_interval_bytes: 200,
             preallocate: self.preallocate,
-            is_compacted: name == "c",
+            is_compacted: name == COMPACTED,
+            deletes: name != COMPACTED,
+            retention_ms: Some(upkeep::RETENTION_MS),
+            retention_bytes: (name == "t").then_some(upkeep::RETENTION_BYTES),
+            file_delete_delay_ms: upkeep::FILE_DELETE_DELAY_MS,
+            delete_retention_ms: upkeep::DELETE_RETENTION_MS,
             ..LogConfig::default()
         }
     }
@@ -110,7 +127,7 @@ impl World {
         self.directory.as_ref()?.failure()
     }
 
-    fn twin(&mut self, name: &'static str) -> &mut Twin {
+    pub(super) fn twin(&mut self, name: &'static str) -> &mut Twin {
         self.twins.get_mut(name).unwrap()
     }
 
@@ -139,7 +156,7 @@ impl World {
     }
 
     pub(super) fn new_twin(name: &str) -> Twin {
-        Twin { is_compacted: name == "c", ..Twin::default() }
+        Twin { is_compacted: name == COMPACTED, ..Twin::default() }
     }
 
     fn remove(&mut self, name: &'static str) -> Result<(), Stop> {
@@ -182,14 +199,14 @@ impl World {
         Ok(())
     }
 
-    fn begin(&mut self, step: &'static str) {
+    pub(super) fn begin(&mut self, step: &'static str) {
         self.steps.push((self.disk.calls(), step));
     }
 
     fn step(&mut self, dice: &mut Dice) -> Result<(), Stop> {
         let names: Vec<&'static str> = self.twins.keys().copied().collect();
         let name = names[dice.index(names.len())];
-        match dice.below(40) {
+        match dice.below(45) {
             0..=19 => {
                 self.begin("append");
                 self.append(name, dice)
@@ -237,12 +254,17 @@ impl World {
             }
             36 => {
                 self.begin("purge");
-                self.purge()
+                self.purge(dice)
             }
             37 => {
                 self.begin("kill and start");
                 self.kill_and_start()
             }
+            38..=39 => {
+                self.begin("retention");
+                self.apply_retention(dice)
+            }
+            40..=42 => self.compact(dice),
             _ => {
                 self.begin("stop and start");
                 self.stop_and_start()
@@ -279,13 +301,15 @@ impl World {
             let mut value = format!("{appends}.{offset}").into_bytes();
             value.resize(value.len() + dice.index(200), b'.');
             let key = format!("k{}", dice.below(8)).into_bytes();
+            let value = (name != COMPACTED || dice.below(4) > 0).then_some(value);
             let timestamp_ms = NOW_MS + dice.number(1000);
             let record =
-                NewRecord { timestamp_ms, key: Some(&key), value: Some(&value), ..NewRecord::default() };
+                NewRecord { timestamp_ms, key: Some(&key), value: value.as_deref(), ..NewRecord::default() };
             builder.append(&record).unwrap();
             records.push(TwinRecord { offset, timestamp_ms, key, value });
         }
-        (builder.finish().unwrap(), TwinBatch { producer, kind, records })
+        let (base, last) = (records[0].offset, records[records.len() - 1].offset);
+        (builder.finish().unwrap(), TwinBatch { producer, kind, base, last, records })
     }
 
     pub(super) fn append(&mut self, name: &'static str, dice: &mut Dice) -> Result<(), Stop> {
@@ -297,7 +321,7 @@ impl World {
         let epoch = self.epoch();
         match self.log(name).append_as_leader(batch, epoch, NOW_MS) {
             Ok(info) => {
-                assert_eq!((info.base_offset.get(), info.last_offset.get()), (new.base(), new.last()));
+                assert_eq!((info.base_offset.get(), info.last_offset.get()), (new.base, new.last));
                 assert!(!info.duplicate, "{name}: {new:?}");
                 self.twin(name).batches.push(new);
                 Ok(())
@@ -321,12 +345,10 @@ impl World {
         let marker = EndTxnMarker { committed, coordinator_epoch: 1 };
         let epoch = ProducerEpoch::new(EPOCH_OF_PRODUCERS);
         let batch = marker.to_batch(ProducerId::new(producer), epoch, timestamp_ms).unwrap();
-        let record = TwinRecord { offset: twin.end(), timestamp_ms, key: Vec::new(), value: Vec::new() };
-        self.append_as(
-            name,
-            batch,
-            TwinBatch { producer, kind: Kind::Marker(committed), records: vec![record] },
-        )
+        let base = twin.end();
+        let record = TwinRecord { offset: base, timestamp_ms, key: Vec::new(), value: Some(Vec::new()) };
+        let kind = Kind::Marker(committed);
+        self.append_as(name, batch, TwinBatch { producer, kind, base, last: base, records: vec![record] })
     }
 
     fn flush(&mut self, name: &'static str, dice: &mut Dice) -> Result<(), Stop> {
@@ -353,7 +375,7 @@ impl World {
     fn truncate(&mut self, name: &'static str, dice: &mut Dice) -> Result<(), Stop> {
         let twin = self.twin(name);
         let kept = twin.batches.len().saturating_sub(dice.index(6));
-        let to = twin.batches.get(kept).map_or(twin.end(), TwinBatch::base);
+        let to = twin.batches.get(kept).map_or(twin.end(), |batch| batch.base);
         if to < twin.start {
             return Ok(());
         }
@@ -404,11 +426,6 @@ impl World {
             1 => self.directory.as_ref().unwrap().retire(files, NOW_MS),
             _ => {}
         }
-        Ok(())
-    }
-
-    fn purge(&mut self) -> Result<(), Stop> {
-        self.directory.as_ref().unwrap().delete_due(NOW_MS)?;
         Ok(())
     }
 
