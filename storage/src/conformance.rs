@@ -4,6 +4,7 @@
 #![allow(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a check that fails panics")]
 
 use bytes::Bytes;
+mod random;
 mod transactions;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,8 @@ use ottla_model::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 use crate::log::{
     Log, LogConfig, LogError, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice, SliceSource,
 };
+
+pub use random::{Reopen, random_lives_agree_with_a_list};
 
 /// Makes an empty log with these settings, at the time [`NOW_MS`].
 pub type Make<'a> = &'a dyn Fn(LogConfig) -> Box<dyn Log>;
@@ -39,7 +42,6 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("a flush moves the recovery point", a_flush_moves_the_recovery_point),
     ("a closed log takes no more", a_closed_log_takes_no_more),
     ("what does not fit is refused", what_does_not_fit_is_refused),
-    ("random steps agree with a list of records", random_steps_agree_with_a_list_of_records),
     (
         "an open transaction holds back",
         transactions::an_open_transaction_holds_back_readers_of_committed_records,
@@ -377,52 +379,4 @@ fn what_does_not_fit_is_refused(make: Make<'_>) {
     let error = log.append_as_leader(batch(&[1; 3]), EPOCH, NOW_MS).unwrap_err();
     assert!(matches!(error, LogError::OffsetsExhausted { count: 3, .. }));
     assert_eq!(append(&*log, batch(&[1])).get(), i64::MAX - 2);
-}
-
-/// Steps from a fixed seed, against a list with a time for each offset.
-fn random_steps_agree_with_a_list_of_records(make: Make<'_>) {
-    let mut dice = Dice::new(0x5eed);
-    let mut below = |bound: usize| dice.below(bound);
-    let log = make(LogConfig { segment_bytes: 1500, index_interval_bytes: 200, ..LogConfig::default() });
-    let mut times: Vec<i64> = Vec::new();
-    let mut bases: Vec<usize> = Vec::new();
-    for _ in 0..600 {
-        match below(20) {
-            0 => {
-                let kept = bases.len().saturating_sub(below(8));
-                let end = bases.get(kept).copied().unwrap_or(times.len());
-                log.truncate_to(offset(end), NOW_MS).unwrap();
-                bases.truncate(kept);
-                times.truncate(end);
-            }
-            1 => {
-                log.flush_up_to(offset(below(times.len() + 1)), NOW_MS).unwrap();
-            }
-            2..=4 => {
-                let wanted = i64::try_from(below(1000)).unwrap();
-                let expected = times.iter().position(|time| *time >= wanted).map(offset);
-                assert_eq!(log.offset_for_time(wanted).unwrap().map(|found| found.offset), expected);
-            }
-            5..=9 => {
-                let from = below(times.len() + 1);
-                let found = batches(&*log, offset(from), ReadEnd::LogEnd, 1 + below(2000) as u64);
-                let read: Vec<i64> = found
-                    .iter()
-                    .flat_map(|batch| {
-                        let records = batch.records(1 << 20).unwrap();
-                        records.iter().map(|record| record.unwrap().timestamp_ms).collect::<Vec<_>>()
-                    })
-                    .collect();
-                assert!(times.ends_with(&read), "from {from}: {read:?}");
-                assert!(read.len() >= times.len() - from);
-            }
-            _ => {
-                let new: Vec<i64> = (0..=below(4)).map(|_| i64::try_from(below(1000)).unwrap()).collect();
-                assert_eq!(append(&*log, batch(&new)), offset(times.len()));
-                bases.push(times.len());
-                times.extend(new);
-            }
-        }
-        assert_eq!(log.positions().log_end.offset, offset(times.len()));
-    }
 }

@@ -1,10 +1,11 @@
 //! Every kind of log keeps the contract.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
 use ottla_model::Offset;
-use ottla_storage::conformance::{CHECKS, NOW_MS};
+use ottla_storage::conformance::{CHECKS, NOW_MS, random_lives_agree_with_a_list};
 use ottla_storage::io::Directory;
 use ottla_storage::io::posix::PosixDirectory;
 use ottla_storage::io::sim::SimDisk;
@@ -57,4 +58,37 @@ fn a_log_on_the_simulated_disk_does() {
 #[test]
 fn a_log_in_memory_does() {
     check(|config| Box::new(MemoryLog::new(config, NOW_MS)));
+}
+
+#[test]
+fn random_lives_in_memory_agree_with_a_list_of_records() {
+    let make = |config| -> Box<dyn Log> { Box::new(MemoryLog::new(config, NOW_MS)) };
+    random_lives_agree_with_a_list(&make, &|log, _| log, 0..30);
+}
+
+#[test]
+fn random_lives_on_disk_with_stops_and_kills_agree_with_a_list_of_records() {
+    let current = RefCell::new((SimDisk::new(), LogConfig::default()));
+    let make = |config: LogConfig| {
+        *current.borrow_mut() = (SimDisk::new(), config.clone());
+        open(current.borrow().0.root().folder("t-0"), config)
+    };
+    let reopen = |log: Box<dyn Log>, is_clean: bool| -> Box<dyn Log> {
+        if is_clean {
+            log.close(NOW_MS).unwrap();
+        }
+        let positions = log.positions();
+        drop(log);
+        let (disk, config) = &*current.borrow();
+        let opening = LogOpening {
+            directory: disk.root().folder("t-0"),
+            config: config.clone(),
+            is_clean,
+            log_start: positions.log_start,
+            recovery_point: positions.recovery_point,
+            now_ms: NOW_MS,
+        };
+        Box::new(DiskLog::open(opening).unwrap().0)
+    };
+    random_lives_agree_with_a_list(&make, &reopen, 0..30);
 }
