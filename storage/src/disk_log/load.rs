@@ -224,10 +224,11 @@ impl Loader {
         let start = last_entry.map_or(0, |entry| u64::from(entry.position));
         let mut walk = segment.walk(segment.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
         let Ok(first) = walk.checked_header_at(0).map_err(ReadFault::patient)? else { return Ok(None) };
+        let indexed = segment.largest_timestamp()?;
         let mut state = TailState {
             bytes: start,
             bytes_since_entry: 0,
-            largest: segment.largest_timestamp()?,
+            largest: indexed,
             first_timestamp_ms: first.map(|header| header.max_timestamp_ms()),
             file_is_longer: false,
         };
@@ -247,8 +248,12 @@ impl Loader {
             state.add(&header);
             next = header.next_offset();
         }
-        let is_beyond = state.largest.is_some_and(|largest| largest.offset >= next);
-        if is_beyond || last_entry.is_some() && state.bytes == start {
+        if last_entry.is_some() && state.bytes == start {
+            return Ok(None);
+        }
+        if let Some(largest) = indexed
+            && (largest.offset >= next || !segment.has_timestamp(largest)?)
+        {
             return Ok(None);
         }
         let tail = Tail::resume(Arc::clone(segment), state, self.opening.now_ms);

@@ -37,7 +37,10 @@ impl Directory for PosixDirectory {
     }
 
     fn create(&self) -> io::Result<()> {
-        fs::create_dir_all(&self.path)
+        match fs::create_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && self.path.is_dir() => Ok(()),
+            created => created,
+        }
     }
 
     fn list(&self) -> io::Result<Vec<DirectoryEntry>> {

@@ -170,7 +170,7 @@ impl LogDir {
         let directory: Arc<dyn Directory> = Arc::new(PosixDirectory::new(path));
         let error = |action| move |source| LogError::Io { action, path: path.to_owned(), source };
         let is_new = !path.exists();
-        directory.create().map_err(error("create"))?;
+        std::fs::create_dir_all(path).map_err(error("create"))?;
         if let Some(above) = path.parent().filter(|above| is_new && !above.as_os_str().is_empty()) {
             PosixDirectory::new(above).sync().map_err(error("sync"))?;
         }
@@ -315,7 +315,9 @@ impl LogDir {
             // After a crash an earlier log's entries would be taken for the new one's.
             self.checkpoint()?;
         }
-        folder.create().map_err(|source| self.error("create", &name, source))?;
+        // Where the directory itself has gone, nothing may be made in its place.
+        let created = folder.create().map_err(|source| self.error("create", &name, source));
+        created.map_err(|error| self.shared.health.fail_with(error))?;
         properties::write_partition_metadata(&*folder, topic_id)?;
         let kept = self.unopened.lock().get(partition).copied();
         let opening = LogOpening {

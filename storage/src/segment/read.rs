@@ -109,12 +109,20 @@ impl Segment {
     ) -> Result<Option<TimestampedOffset>, ReadFault> {
         let mode = ReadMode::MayBlock;
         let look = self.times.floor(&*self.directory, timestamp_ms, mode);
-        // Before the batch that the entry names, no timestamp reaches the entry's, so none reaches the one sought.
-        let start = match self.indexing(look, FileKind::TimeIndex)? {
-            Some(entry) => entry.offset.at(self.base).max(from),
-            None => from,
+        // Before the batch that the entry names, no timestamp reaches the entry's, so none reaches the one sought. An
+        // entry that does not name a batch with its timestamp is wrong, and says nothing of where to begin.
+        let named = match self.indexing(look, FileKind::TimeIndex)? {
+            Some(entry) if entry.offset.at(self.base) >= from => {
+                let found = self.find(entry.offset.at(self.base), limit, mode)?;
+                found.filter(|found| found.header.max_timestamp_ms() == entry.timestamp_ms)
+            }
+            _ => None,
         };
-        let Some(first) = self.find(start, limit, mode)? else { return Ok(None) };
+        let first = match named {
+            Some(found) => Some(found),
+            None => self.find(from, limit, mode)?,
+        };
+        let Some(first) = first else { return Ok(None) };
         let mut walk = self.walk(limit, mode)?;
         let mut position = first.position;
         while let Some(header) = walk.header_at(position)? {
@@ -137,6 +145,13 @@ impl Segment {
     ) -> Result<Option<TimestampedOffset>, ReadFault> {
         let Some(found) = self.find(largest.offset, limit, ReadMode::MayBlock)? else { return Ok(None) };
         self.first_record(found.position, &found.header, |_, time| time == largest.timestamp_ms)
+    }
+
+    /// Whether the batch at that offset has that timestamp.
+    pub(crate) fn has_timestamp(&self, largest: LargestTimestamp) -> Result<bool, LogError> {
+        let found =
+            self.find(largest.offset, self.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
+        Ok(found.is_some_and(|found| found.header.max_timestamp_ms() == largest.timestamp_ms))
     }
 
     /// Where the first batch begins that reaches `offset`, or none where none does.

@@ -229,3 +229,17 @@ fn how_far_a_log_was_compacted_is_kept_and_goes_with_it() {
     load(&directory);
     assert_eq!(directory.cleaner_offset(&other), None, "what does not read is compacted anew");
 }
+
+#[test]
+fn a_directory_that_was_removed_is_not_made_again_for_a_new_partition() {
+    let above = tempfile::tempdir().unwrap();
+    let path = above.path().join("data");
+    let directory = LogDir::open(&path).unwrap();
+    directory.load(1, NOW_MS, &|_| LogConfig::default()).unwrap();
+    std::fs::remove_dir_all(&path).unwrap();
+    let name = TopicPartition { topic: TopicName::new("late"), partition: PartitionIndex::new(0) };
+    let made = directory.create_log(&name, Uuid::from_bytes([7; 16]), LogConfig::default(), NOW_MS);
+    assert!(made.is_err());
+    assert!(directory.failure().is_some());
+    assert!(!path.exists());
+}

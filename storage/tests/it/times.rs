@@ -73,3 +73,64 @@ fn a_time_of_records_that_were_taken_away_finds_the_oldest_that_fits() {
     assert_eq!(at(&test, 3), Some((10, 5000)));
     assert_eq!(test.log.latest_epoch(), Some(EPOCH));
 }
+
+/// A time index entry: an eight-byte time, a four-byte offset relative to the segment.
+const ENTRY_BYTES: usize = 12;
+
+/// Two segments of a hundred batches, a record and a millisecond each, with an index entry at every third or so.
+fn indexed() -> TestLog {
+    let test = TestLog::new(LogConfig { index_interval_bytes: 200, ..LogConfig::default() });
+    for time_ms in 0..100 {
+        append(&test, Compression::NONE, [NOW_MS + time_ms]);
+    }
+    test.log.roll(NOW_MS).unwrap();
+    for time_ms in 100..200 {
+        append(&test, Compression::NONE, [NOW_MS + time_ms]);
+    }
+    test
+}
+
+#[test]
+fn a_wrong_entry_inside_a_time_index_changes_no_answer() {
+    for flipped in [1_u8, 2, 8, 64] {
+        let test = indexed();
+        test.log.flush_up_to(Offset::new(200), NOW_MS).unwrap();
+        let path = test.file("00000000000000000000.timeindex");
+        let stopped = {
+            let TestLog { folder, log, config } = test;
+            log.close(NOW_MS).unwrap();
+            drop(log);
+            let mut bytes = std::fs::read(&path).unwrap();
+            let middle = bytes.len() / ENTRY_BYTES / 2 * ENTRY_BYTES;
+            bytes[middle + ENTRY_BYTES - 1] ^= flipped;
+            std::fs::write(&path, bytes).unwrap();
+            let (log, _) = crate::support::open(folder.path(), &config, true, 200).unwrap();
+            TestLog { folder, log, config }
+        };
+        for time_ms in 0..200 {
+            assert_eq!(
+                at(&stopped, NOW_MS + time_ms),
+                Some((time_ms, NOW_MS + time_ms)),
+                "flipped {flipped}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_time_index_of_another_segment_is_not_believed() {
+    let TestLog { folder, log, config } = indexed();
+    log.close(NOW_MS).unwrap();
+    drop(log);
+    let path = |base: &str| folder.path().join(format!("{base}.timeindex"));
+    std::fs::copy(path("00000000000000000000"), path("00000000000000000100")).unwrap();
+    let (log, _) = crate::support::open(folder.path(), &config, true, 200).unwrap();
+    let test = TestLog { folder, log, config };
+    for time_ms in 0..200 {
+        assert_eq!(at(&test, NOW_MS + time_ms), Some((time_ms, NOW_MS + time_ms)));
+    }
+    let largest = test.log.offset_of_max_timestamp().unwrap().unwrap();
+    assert_eq!((largest.offset.get(), largest.timestamp_ms), (199, NOW_MS + 199));
+    append(&test, Compression::NONE, [NOW_MS + 200]);
+    test.log.close(NOW_MS).unwrap();
+}
