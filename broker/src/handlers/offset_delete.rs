@@ -19,9 +19,6 @@ pub(crate) fn handle(call: &mut Call<'_>, mut request: OffsetDeleteRequest) -> O
     let topics = std::mem::take(&mut request.topics);
     request.topics =
         topics.into_iter().filter_map(|topic| known(&image, topic, &mut refused.topics)).collect();
-    if request.topics.is_empty() {
-        return call.reply(&refused);
-    }
     let id = request.group_id.clone();
     let asked = call.groups().ask(id.as_str(), Event::OffsetDelete { request });
     group::finish(call, asked, |reply| match reply {

@@ -183,6 +183,7 @@ fn groups_of_all_partitions_are_listed_described_and_deleted_together() {
         listed.groups.iter().map(|group| (group.group_id.as_str(), group.group_state.as_str())).collect();
     found.sort_unstable();
     assert_eq!(found, [("a", "Empty"), ("b", "Empty"), ("c", "Empty"), ("d", "Stable")]);
+    assert!(listed.groups.iter().all(|group| group.group_type == "classic"), "as Kafka spells it");
     let stable = ListGroupsRequest { states_filter: vec!["Stable".into()], ..ListGroupsRequest::default() };
     assert_eq!(connection.call(&stable, 5).groups.len(), 1);
 
@@ -282,6 +283,12 @@ fn a_deleted_topics_offsets_are_gone_and_offsets_can_be_deleted_by_hand() {
     codes.sort();
     assert_eq!(codes, [(0, ErrorCode::NONE), (7, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)]);
     assert_eq!(committed(&mut connection, "g", "u"), -1);
+    for (group, code) in
+        [("", ErrorCode::INVALID_GROUP_ID), ("none", ErrorCode::GROUP_ID_NOT_FOUND), ("g", ErrorCode::NONE)]
+    {
+        let nothing = OffsetDeleteRequest { group_id: group.into(), topics: Vec::new() };
+        assert_eq!(connection.call(&nothing, 0).error_code, code);
+    }
 
     let delete = ottla_protocol::messages::delete_topics::DeleteTopicsRequest {
         topic_names: vec!["t".into()],

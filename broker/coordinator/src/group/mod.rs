@@ -76,8 +76,8 @@ impl Group {
     /// The kind that tools see.
     pub(crate) const fn type_name(&self) -> &'static str {
         match self {
-            Self::Classic(_) => "Classic",
-            Self::Consumer(_) => "Consumer",
+            Self::Classic(_) => "classic",
+            Self::Consumer(_) => "consumer",
         }
     }
 

@@ -22,6 +22,9 @@ pub(crate) enum Entry {
     Marker { producer: ProducerId, committed: bool },
 }
 
+/// The default of `max.message.bytes`: a log takes no larger batch.
+const BATCH_BYTES_MAX: usize = 1_048_588;
+
 pub(crate) struct Host {
     pub(crate) machine: GroupMachine,
     pub(crate) log: Vec<Entry>,
@@ -124,6 +127,10 @@ impl Host {
         match append {
             Append::Nothing => {}
             Append::Records { records, transaction } => {
+                let size =
+                    |record: &Record| record.key.len() + record.value.as_ref().map_or(0, |value| value.len());
+                let bytes: usize = records.iter().map(size).sum();
+                assert!(bytes < BATCH_BYTES_MAX, "{bytes} bytes in one batch");
                 let transaction = transaction.map(|(producer, _)| producer);
                 self.log.extend(records.into_iter().map(|record| Entry::Record { record, transaction }));
             }

@@ -54,8 +54,12 @@ const SIMPLE: Commit<'_> = Commit {
 };
 
 fn commit(host: &mut Host, commit: &Commit<'_>) -> ErrorCode {
+    commit_to(host, GROUP, commit)
+}
+
+fn commit_to(host: &mut Host, group: &str, commit: &Commit<'_>) -> ErrorCode {
     let request = OffsetCommitRequest {
-        group_id: GROUP.into(),
+        group_id: group.into(),
         generation_id_or_member_epoch: commit.generation,
         member_id: commit.member.into(),
         group_instance_id: None,
@@ -455,6 +459,16 @@ fn more_offsets_than_one_batch_holds_expire_in_several() {
     host.advance(8 * DAY_MS);
     assert_eq!((host.state(), host.log.len() - before), ("Dead", 2_501));
     assert_eq!(host.machine.offset_count(), 0);
+}
+
+#[test]
+fn groups_whose_names_fill_more_than_one_batch_expire_in_several() {
+    let mut host = quick();
+    for number in 0..60 {
+        assert!(commit_to(&mut host, &format!("{}{number}", "g".repeat(30_000)), &SIMPLE).is_none());
+    }
+    host.advance(8 * DAY_MS);
+    assert_eq!((host.machine.groups().count(), host.machine.offset_count()), (0, 0));
 }
 
 #[test]

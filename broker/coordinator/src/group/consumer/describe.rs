@@ -36,6 +36,9 @@ impl GroupMachine {
         let missing = |message: String| {
             consumer_described_refused(id, ErrorCode::GROUP_ID_NOT_FOUND, Some(message.into()))
         };
+        if id.as_str().is_empty() {
+            return consumer_described_refused(id, ErrorCode::INVALID_GROUP_ID, None);
+        }
         match self.groups.get(id) {
             Some(Group::Consumer(group)) => group.describe(self.default_assignor(), &*self.topics),
             Some(Group::Classic(_)) => missing(format!("Group {id} is not a consumer group.")),

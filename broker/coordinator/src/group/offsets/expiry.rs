@@ -104,7 +104,12 @@ impl GroupMachine {
             }
         }
         if !left && group.is_empty() && !self.offsets.is_open(id) {
-            group.tombstones(id, &mut step.records);
+            let mut last = Vec::new();
+            group.tombstones(id, &mut last);
+            if !last.iter().all(|_| take_bytes(budget, id.as_str().len())) {
+                return false;
+            }
+            step.records.append(&mut last);
         }
         true
     }
@@ -126,9 +131,14 @@ impl GroupMachine {
 
 /// Takes a tombstone's size from what the batch may hold; false if it does not fit.
 pub(super) fn take(budget: &mut usize, group: &GroupId, topic: &TopicName) -> bool {
+    take_bytes(budget, group.as_str().len() + topic.as_str().len())
+}
+
+/// The same, where the names in the tombstone's key have so many bytes.
+fn take_bytes(budget: &mut usize, names: usize) -> bool {
     /// Fields of fixed size and what a record has around its key, generously.
     const AROUND: usize = 64;
-    let size = group.as_str().len() + topic.as_str().len() + AROUND;
+    let size = names + AROUND;
     let fits = *budget >= size;
     *budget = budget.saturating_sub(size);
     fits
