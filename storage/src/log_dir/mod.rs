@@ -315,9 +315,12 @@ impl LogDir {
             // After a crash an earlier log's entries would be taken for the new one's.
             self.checkpoint()?;
         }
-        // Where the directory itself has gone, nothing may be made in its place.
-        let created = folder.create().map_err(|source| self.error("create", &name, source));
-        created.map_err(|error| self.shared.health.fail_with(error))?;
+        if let Err(source) = folder.create() {
+            // Where the directory itself has gone, nothing may be made in its place.
+            let is_gone = source.kind() == io::ErrorKind::NotFound;
+            let error = self.error("create", &name, source);
+            return Err(if is_gone { self.shared.health.fail_with(error) } else { error }.into());
+        }
         properties::write_partition_metadata(&*folder, topic_id)?;
         let kept = self.unopened.lock().get(partition).copied();
         let opening = LogOpening {
