@@ -4,8 +4,8 @@
 //! no clock here.
 //!
 //! The rules are Kafka's (KIP-534 for tombstones and markers, KIP-98 for producers). One round: the newest offset of
-//! each key among the records that were not compacted before goes into a map of fixed size ([`offset_map`]); then all
-//! segments up to where the map came are written anew ([`filter`], [`output`]), in groups that fit one segment, and each
+//! each key among the records that were not compacted before goes into a map of fixed size (`offset_map`); then all
+//! segments up to where the map came are written anew (`filter`, `output`), in groups that fit one segment, and each
 //! group takes the place of the old ones in one exchange (`disk_log/replace.rs`). Where the map was too small for all
 //! keys, the round ends earlier and the next one goes on from there.
 //!
