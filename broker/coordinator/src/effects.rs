@@ -1,4 +1,4 @@
-//! What a group machine wants done. The host does it in this order: append, `settle` with how that went (whose effects
+//! What a machine wants done. The host does it in this order: append, `settle` with how that went (whose effects
 //! come on top), then the rest. Nothing here does anything.
 
 use bytes::Bytes;
@@ -8,19 +8,28 @@ use crate::compute::Compute;
 use crate::event::Token;
 use crate::reply::Reply;
 
-/// The outcome of one event.
-#[derive(Debug, Default)]
-pub struct Effects {
+/// The outcome of one event, of a group machine unless something else is said: its answers and the work that it has for
+/// others are of the machine's own kinds.
+#[derive(Debug)]
+pub struct Effects<R = Reply, W = Compute> {
     /// What to append to the partition before anything else; the host tells the outcome by `settle`, before it gives the
     /// machine another event.
     pub append: Append,
     /// Answers, each to a token that has none yet.
-    pub replies: Vec<Answer>,
-    /// Work for the pool; each comes back as an event.
-    pub compute: Vec<Compute>,
+    pub replies: Vec<Answer<R>>,
+    /// Work for others; each comes back as an event. When it may begin, [`Machine::WORK_BEGINS`] says.
+    ///
+    /// [`Machine::WORK_BEGINS`]: crate::Machine::WORK_BEGINS
+    pub compute: Vec<W>,
     /// When `tick` has to be called, on the steady clock, unless a later event says otherwise. Later is allowed: deadlines
     /// are soft. None while nothing waits.
     pub deadline: Option<i64>,
+}
+
+impl<R, W> Default for Effects<R, W> {
+    fn default() -> Self {
+        Self { append: Append::Nothing, replies: Vec::new(), compute: Vec::new(), deadline: None }
+    }
 }
 
 /// One batch for the log, or none.
@@ -47,6 +56,8 @@ pub enum Append {
         coordinator_epoch: i32,
         /// Whether what was written counts.
         committed: bool,
+        /// Whether the end of the transaction raised the epoch (KIP-890).
+        epoch_raised: bool,
     },
 }
 
@@ -58,7 +69,7 @@ impl Append {
     }
 }
 
-/// A record of `__consumer_offsets` as it is written; no value is a tombstone.
+/// A record as it is written; no value is a tombstone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The key, its type in front.
@@ -69,11 +80,11 @@ pub struct Record {
 
 /// An answer, and when it may leave.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct Answer<R = Reply> {
     /// Whom it answers.
     pub token: Token,
     /// What it says.
-    pub reply: Reply,
+    pub reply: R,
     /// When it may leave.
     pub leaves: Leaves,
 }
@@ -102,6 +113,9 @@ pub enum AppendFailure {
     /// The transaction of the batch is not the producer's present one.
     #[error("the producer has been fenced")]
     ProducerFenced,
+    /// The marker is of a transaction coordinator that was replaced.
+    #[error("the transaction's coordinator has been replaced")]
+    CoordinatorFenced,
     /// Anything else.
     #[error("the batch could not be appended")]
     Other,

@@ -145,6 +145,8 @@ pub enum Event {
         coordinator_epoch: i32,
         /// Whether what was written counts.
         committed: bool,
+        /// Whether the end of the transaction raised the epoch, as it does from `transaction.version` 2 on (KIP-890).
+        epoch_raised: bool,
     },
     /// The cluster's topics are others than before. Not answered.
     TopicsChanged {

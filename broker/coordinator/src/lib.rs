@@ -16,6 +16,7 @@
 
 mod compute;
 mod config;
+mod contract;
 mod effects;
 mod event;
 mod group;
@@ -31,6 +32,7 @@ pub use compute::{Compute, Computed};
 pub use config::{
     ClassicConfig, ConsumerConfig, GroupConfig, GroupOverrides, MigrationPolicy, OffsetsConfig,
 };
+pub use contract::Machine;
 pub use effects::{Answer, Append, AppendFailure, Effects, Leaves, Record};
 pub use event::{Client, Event, Token, TopicFilter};
 pub use group::assignor;

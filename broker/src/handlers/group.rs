@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use compact_str::{CompactString, ToCompactString, format_compact};
-use ottla_coordinator::{Client, Reply};
+use ottla_coordinator::{Client, GroupMachine, Machine, Reply};
 use ottla_model::{ErrorCode, Offset};
 use ottla_network::Outcome;
 use ottla_protocol::Message;
@@ -15,7 +15,7 @@ use crate::delayed::produce::{self, Unacknowledged};
 use crate::delayed::waits::Waits;
 use crate::dispatch::Call;
 use crate::identity;
-use crate::machine_host::group::{Asked, Delivery, Uncommitted};
+use crate::machine_host::{Asked, Delivery, Uncommitted};
 
 /// Every operation on a group, as Kafka answers without an authorizer (KIP-430: read, delete, describe, describe configs,
 /// alter configs).
@@ -57,7 +57,7 @@ pub(super) fn random_for(member_id: &str) -> [u8; 16] {
 /// The response of one answer, now or once it is there.
 pub(super) fn finish<M: Message + 'static>(
     call: &mut Call<'_>,
-    asked: Asked,
+    asked: Asked<Reply>,
     response: impl FnOnce(Reply) -> M + 'static,
 ) -> Outcome {
     if let Asked::Answered(Delivery { reply, after: None }) = asked {
@@ -68,7 +68,7 @@ pub(super) fn finish<M: Message + 'static>(
     }
     let (to, waits, timeout) = (call.reply_to(), call.waits(), call.groups().commit_timeout());
     Outcome::later(async move {
-        match resolved(asked, waits, timeout).await {
+        match resolved::<GroupMachine>(asked, waits, timeout).await {
             Some(reply) => to.reply(&response(reply)),
             None => ottla_network::Reply::close(),
         }
@@ -78,10 +78,10 @@ pub(super) fn finish<M: Message + 'static>(
 /// The response of several answers, in the order in which they were asked for.
 pub(super) fn finish_all<M: Message + 'static>(
     call: &mut Call<'_>,
-    asked: Vec<Asked>,
+    asked: Vec<Asked<Reply>>,
     response: impl FnOnce(Vec<Reply>) -> M + 'static,
 ) -> Outcome {
-    let is_ready = |asked: &Asked| matches!(asked, Asked::Answered(Delivery { after: None, .. }));
+    let is_ready = |asked: &Asked<Reply>| matches!(asked, Asked::Answered(Delivery { after: None, .. }));
     if asked.iter().all(is_ready) {
         let replies = asked.into_iter().filter_map(|asked| match asked {
             Asked::Answered(delivery) => Some(delivery.reply),
@@ -93,7 +93,7 @@ pub(super) fn finish_all<M: Message + 'static>(
     Outcome::later(async move {
         let mut replies = Vec::with_capacity(asked.len());
         for asked in asked {
-            match resolved(asked, Rc::clone(&waits), timeout).await {
+            match resolved::<GroupMachine>(asked, Rc::clone(&waits), timeout).await {
                 Some(reply) => replies.push(reply),
                 None => return ottla_network::Reply::close(),
             }
@@ -104,7 +104,11 @@ pub(super) fn finish_all<M: Message + 'static>(
 
 /// The answer once it may leave; none where it never comes, since the broker stops. Dropping the future leaves whatever
 /// was written as it is.
-async fn resolved(asked: Asked, waits: Rc<Waits>, timeout: Duration) -> Option<Reply> {
+pub(super) async fn resolved<M: Machine>(
+    asked: Asked<M::Reply>,
+    waits: Rc<Waits>,
+    timeout: Duration,
+) -> Option<M::Reply> {
     let Delivery { mut reply, after } = match asked {
         Asked::Answered(delivery) => delivery,
         Asked::Parked(parked) => parked.await.ok()?,
@@ -112,7 +116,7 @@ async fn resolved(asked: Asked, waits: Rc<Waits>, timeout: Duration) -> Option<R
     if let Some(after) = after
         && let Err(code) = committed(after, waits, timeout).await
     {
-        reply.refuse(code);
+        M::refuse(&mut reply, code);
     }
     Some(reply)
 }

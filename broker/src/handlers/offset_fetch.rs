@@ -13,7 +13,7 @@ use ottla_protocol::messages::offset_fetch::{
 
 use super::group;
 use crate::dispatch::Call;
-use crate::machine_host::group::Asked;
+use crate::machine_host::Asked;
 
 /// The first version in which an error belongs to the whole answer.
 const TOP_LEVEL_ERROR_SINCE: i16 = 2;
@@ -42,7 +42,7 @@ pub(crate) fn handle(call: &mut Call<'_>, request: OffsetFetchRequest) -> Outcom
     })
 }
 
-fn ask(call: &Call<'_>, group: OffsetFetchRequestGroup, require_stable: bool) -> Asked {
+fn ask(call: &Call<'_>, group: OffsetFetchRequestGroup, require_stable: bool) -> Asked<Reply> {
     let id = group.group_id.clone();
     let event = Event::OffsetFetch { client: group::client(call), request: group, require_stable };
     call.groups().ask(id.as_str(), event)

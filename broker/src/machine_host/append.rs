@@ -7,7 +7,7 @@ use ottla_coordinator::{Append, AppendFailure, Record};
 use ottla_model::batch::{BatchBuilder, BuildError, CheckedBatch, EndTxnMarker, NO_SEQUENCE, NewRecord};
 use ottla_model::compression::Compression;
 use ottla_model::{ProducerEpoch, ProducerId};
-use ottla_storage::LogError;
+use ottla_storage::{AppendInfo, LogError, MarkerRule};
 
 use crate::partition::append::Acks;
 use crate::partition::{Partition, PartitionError};
@@ -22,9 +22,16 @@ pub(super) fn append(
     let batch = match wanted {
         Append::Nothing => return Ok(()),
         Append::Records { records, transaction } => batch_of(records, *transaction, compression, now_ms),
-        Append::Marker { producer_id, producer_epoch, coordinator_epoch, committed } => {
+        Append::Marker { producer_id, producer_epoch, coordinator_epoch, committed, epoch_raised } => {
             let marker = EndTxnMarker { committed: *committed, coordinator_epoch: *coordinator_epoch };
-            marker.to_batch(*producer_id, *producer_epoch, now_ms)
+            let rule = if *epoch_raised { MarkerRule::Above } else { MarkerRule::NotBelow };
+            return marker
+                .to_batch(*producer_id, *producer_epoch, now_ms)
+                .map_err(|error| {
+                    tracing::error!(partition = %partition.name(), %error, "a marker makes no batch");
+                    AppendFailure::Other
+                })
+                .and_then(|batch| appended(partition, partition.append_marker(batch, rule, now_ms)));
         }
     };
     let batch = batch.map_err(|error| {
@@ -41,7 +48,11 @@ pub(super) fn append(
         );
         return Err(AppendFailure::TooLarge);
     }
-    partition.append(batch, Acks::InSync, now_ms).map(drop).map_err(|error| failure(partition, &error))
+    appended(partition, partition.append(batch, Acks::InSync, now_ms))
+}
+
+fn appended(partition: &Partition, outcome: Result<AppendInfo, PartitionError>) -> Result<(), AppendFailure> {
+    outcome.map(drop).map_err(|error| failure(partition, &error))
 }
 
 fn batch_of(
@@ -79,6 +90,7 @@ fn failure(partition: &Partition, error: &PartitionError) -> AppendFailure {
         PartitionError::NotEnoughReplicas { .. } => AppendFailure::Unavailable,
         PartitionError::Log(LogError::BatchTooLarge { .. }) => AppendFailure::TooLarge,
         PartitionError::Log(LogError::ProducerEpochFenced { .. }) => AppendFailure::ProducerFenced,
+        PartitionError::Log(LogError::CoordinatorFenced { .. }) => AppendFailure::CoordinatorFenced,
         PartitionError::Log(error) => {
             tracing::error!(partition = %partition.name(), %error, "a coordinator's records were not appended");
             AppendFailure::Other

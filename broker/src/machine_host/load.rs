@@ -4,7 +4,7 @@
 use std::os::unix::fs::FileExt as _;
 
 use bytes::{Bytes, BytesMut};
-use ottla_coordinator::{GroupMachine, ReplayError, Replayed};
+use ottla_coordinator::{Machine, ReplayError, Replayed};
 use ottla_model::Offset;
 use ottla_model::batch::{BatchError, EndTxnMarker, RecordBatch, RecordsError, parse_control_key};
 use ottla_storage::{LogError, ReadEnd, ReadMode, ReadOutcome, ReadRequest, ReadSlice, SliceSource};
@@ -40,7 +40,7 @@ pub(super) enum LoadError {
 /// Replays the partition's log into the machine, at most so many bytes at a time (a larger batch aside).
 pub(super) fn load(
     partition: &Partition,
-    machine: &mut GroupMachine,
+    machine: &mut impl Machine,
     chunk_bytes: u64,
 ) -> Result<Loaded, LoadError> {
     let mut loaded = Loaded::default();
@@ -90,7 +90,7 @@ fn bytes_of(slice: ReadSlice) -> Result<Bytes, std::io::Error> {
 }
 
 fn replay(
-    machine: &mut GroupMachine,
+    machine: &mut impl Machine,
     batch: &RecordBatch,
     unfolded_max: usize,
     loaded: &mut Loaded,

@@ -8,6 +8,9 @@
 mod append;
 mod deadlines;
 pub(crate) mod group;
+mod host;
 mod load;
 mod shard;
 mod topics;
+
+pub(crate) use shard::{Asked, Delivery, Uncommitted};

@@ -8,9 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use ottla_coordinator::{
-    Answer, AppendFailure, Compute, Effects, Event, GroupMachine, Leaves, Now, Reply, Token, refusal,
-};
+use ottla_coordinator::{Answer, AppendFailure, Effects, Leaves, Machine, Now, Token};
 use ottla_model::compression::Compression;
 use ottla_model::{ErrorCode, LeaderEpoch, Offset};
 use parking_lot::Mutex;
@@ -25,14 +23,14 @@ const TICKS_PER_TURN: usize = 256;
 
 /// An answer on its way.
 #[derive(Debug)]
-pub(crate) struct Delivery {
-    pub(crate) reply: Reply,
+pub(crate) struct Delivery<R> {
+    pub(crate) reply: R,
     /// It may not leave before the high watermark is here; none if it may.
     pub(crate) after: Option<Uncommitted>,
 }
 
 /// What an answer waits for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Uncommitted {
     pub(crate) partition: Arc<Partition>,
     /// The log end when the answer was made.
@@ -41,33 +39,44 @@ pub(crate) struct Uncommitted {
 
 /// What became of an event that asks something.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum Asked<R> {
     /// The answer.
-    Answered(Delivery),
+    Answered(Delivery<R>),
     /// The answer will come; an error if it never does, since the broker stops.
-    Parked(oneshot::Receiver<Delivery>),
+    Parked(oneshot::Receiver<Delivery<R>>),
 }
+
+/// An answer with whoever waits for it.
+pub(super) type Late<R> = (oneshot::Sender<Delivery<R>>, Delivery<R>);
+/// Work, and what has to be committed before it may begin.
+pub(crate) type Work<M> = (<M as Machine>::Work, Option<Uncommitted>);
 
 /// What is to be done once the lock is let go.
-#[derive(Debug, Default)]
-pub(super) struct Outbox {
+#[derive(Debug)]
+pub(super) struct Outbox<M: Machine> {
     /// Whoever asks now and is not parked yet, and the answer to it.
     asker: Option<Token>,
-    own: Option<Delivery>,
-    deliveries: Vec<(oneshot::Sender<Delivery>, Delivery)>,
-    compute: Vec<Compute>,
+    own: Option<Delivery<M::Reply>>,
+    deliveries: Vec<Late<M::Reply>>,
+    work: Vec<Work<M>>,
 }
 
-impl Outbox {
-    /// The answers to others with those who wait for them, and the work for the pool.
-    pub(super) fn into_parts(self) -> (Vec<(oneshot::Sender<Delivery>, Delivery)>, Vec<Compute>) {
-        (self.deliveries, self.compute)
+impl<M: Machine> Outbox<M> {
+    /// The answers to others with those who wait for them, and the work for others.
+    pub(super) fn into_parts(self) -> (Vec<Late<M::Reply>>, Vec<Work<M>>) {
+        (self.deliveries, self.work)
+    }
+}
+
+impl<M: Machine> Default for Outbox<M> {
+    fn default() -> Self {
+        Self { asker: None, own: None, deliveries: Vec::new(), work: Vec::new() }
     }
 }
 
 /// One partition's machine.
 #[derive(Debug)]
-pub(super) struct Shard {
+pub(crate) struct Shard<M: Machine> {
     pub(super) partition: Arc<Partition>,
     /// The epoch in which this broker began to lead.
     pub(super) epoch: LeaderEpoch,
@@ -76,23 +85,23 @@ pub(super) struct Shard {
     deadline_ms: AtomicI64,
     /// The machine panicked: what it was in the middle of is not known.
     is_broken: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<State<M>>,
 }
 
 #[derive(Debug)]
-enum State {
-    Loading { news: Vec<Event> },
-    Serving(Box<Serving>),
+enum State<M: Machine> {
+    Loading { news: Vec<M::Event> },
+    Serving(Box<Serving<M>>),
     Gone,
 }
 
 #[derive(Debug)]
-struct Serving {
-    machine: GroupMachine,
-    waiting: HashMap<Token, oneshot::Sender<Delivery>>,
+struct Serving<M: Machine> {
+    machine: M,
+    waiting: HashMap<Token, oneshot::Sender<Delivery<M::Reply>>>,
 }
 
-impl Shard {
+impl<M: Machine> Shard<M> {
     pub(super) fn loading(partition: Arc<Partition>, epoch: LeaderEpoch, compression: Compression) -> Self {
         Self {
             partition,
@@ -114,11 +123,11 @@ impl Shard {
     }
 
     /// The machine is loaded: it serves from now on, unless the partition is gone meanwhile.
-    pub(super) fn serve(&self, machine: GroupMachine, now: Now, outbox: &mut Outbox) {
+    pub(super) fn serve(&self, machine: M, now: Now, outbox: &mut Outbox<M>) {
         self.contained(outbox, |state, outbox| self.begin_serving(machine, now, state, outbox));
     }
 
-    fn begin_serving(&self, mut machine: GroupMachine, now: Now, state: &mut State, outbox: &mut Outbox) {
+    fn begin_serving(&self, mut machine: M, now: Now, state: &mut State<M>, outbox: &mut Outbox<M>) {
         let State::Loading { news } = state else { return };
         let news = std::mem::take(news);
         let effects = machine.loaded(now);
@@ -136,12 +145,18 @@ impl Shard {
     }
 
     /// The partition could not be loaded, or is led elsewhere: everybody who waits is told, and so is who asks later.
-    pub(super) fn unload(&self, outbox: &mut Outbox) {
+    pub(super) fn unload(&self, outbox: &mut Outbox<M>) {
         self.leave(&mut self.state.lock(), outbox);
     }
 
     /// Gives the machine an event that asks something.
-    pub(super) fn ask(&self, event: Event, token: Token, now: Now, outbox: &mut Outbox) -> Asked {
+    pub(super) fn ask(
+        &self,
+        event: M::Event,
+        token: Token,
+        now: Now,
+        outbox: &mut Outbox<M>,
+    ) -> Asked<M::Reply> {
         let asked =
             self.contained(outbox, |state, outbox| self.ask_machine(event, token, now, state, outbox));
         // A channel that nobody sends to: the connection is closed.
@@ -150,20 +165,20 @@ impl Shard {
 
     fn ask_machine(
         &self,
-        event: Event,
+        event: M::Event,
         token: Token,
         now: Now,
-        state: &mut State,
-        outbox: &mut Outbox,
-    ) -> Asked {
+        state: &mut State<M>,
+        outbox: &mut Outbox<M>,
+    ) -> Asked<M::Reply> {
         let serving = match state {
             State::Serving(_) if self.partition.check_writable().is_err() => {
                 self.leave(state, outbox);
-                return refused(&event, ErrorCode::NOT_COORDINATOR);
+                return refused::<M>(&event, ErrorCode::NOT_COORDINATOR);
             }
             State::Serving(serving) => serving,
-            State::Loading { .. } => return refused(&event, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS),
-            State::Gone => return refused(&event, ErrorCode::NOT_COORDINATOR),
+            State::Loading { .. } => return refused::<M>(&event, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS),
+            State::Gone => return refused::<M>(&event, ErrorCode::NOT_COORDINATOR),
         };
         let effects = serving.machine.handle(event, token, now);
         outbox.asker = Some(token);
@@ -183,7 +198,7 @@ impl Shard {
     }
 
     /// Gives the machine an event that has no answer.
-    pub(super) fn tell(&self, event: Event, now: Now, outbox: &mut Outbox) {
+    pub(super) fn tell(&self, event: M::Event, now: Now, outbox: &mut Outbox<M>) {
         self.contained(outbox, |state, outbox| match state {
             State::Serving(serving) => {
                 let effects = serving.machine.handle(event, Token(0), now);
@@ -197,11 +212,11 @@ impl Shard {
     }
 
     /// Does what is due. A partition that cannot be written any more is given up.
-    pub(super) fn tick(&self, now: impl Fn() -> Now, outbox: &mut Outbox) {
+    pub(super) fn tick(&self, now: impl Fn() -> Now, outbox: &mut Outbox<M>) {
         self.contained(outbox, |state, outbox| self.tick_machine(now, state, outbox));
     }
 
-    fn tick_machine(&self, now: impl Fn() -> Now, state: &mut State, outbox: &mut Outbox) {
+    fn tick_machine(&self, now: impl Fn() -> Now, state: &mut State<M>, outbox: &mut Outbox<M>) {
         let State::Serving(serving) = state else { return };
         let mut kept = self.partition.check_writable().map_err(|_| AppendFailure::NotLeader);
         for _ in 0..TICKS_PER_TURN {
@@ -219,11 +234,15 @@ impl Shard {
 
     /// Runs what touches the machine. A panic there ends the machine and nothing else: its waiters' connections are
     /// closed, and another one is loaded from the log, where everything is that was acknowledged.
-    fn contained<T>(&self, outbox: &mut Outbox, run: impl FnOnce(&mut State, &mut Outbox) -> T) -> Option<T> {
+    fn contained<T>(
+        &self,
+        outbox: &mut Outbox<M>,
+        run: impl FnOnce(&mut State<M>, &mut Outbox<M>) -> T,
+    ) -> Option<T> {
         let mut state = self.state.lock();
         let done = catch_unwind(AssertUnwindSafe(|| run(&mut state, outbox)));
         if done.is_err() {
-            tracing::error!(partition = %self.partition.name(), "a group machine panicked: it is loaded anew");
+            tracing::error!(partition = %self.partition.name(), "a coordinator panicked: it is loaded anew");
             self.deadline_ms.store(NEVER, Ordering::SeqCst);
             *state = State::Gone;
             *outbox = Outbox::default();
@@ -232,7 +251,7 @@ impl Shard {
         done.ok()
     }
 
-    fn leave(&self, state: &mut State, outbox: &mut Outbox) {
+    fn leave(&self, state: &mut State<M>, outbox: &mut Outbox<M>) {
         let State::Serving(serving) = std::mem::replace(state, State::Gone) else { return };
         let Serving { machine, mut waiting } = *serving;
         self.deadline_ms.store(NEVER, Ordering::SeqCst);
@@ -244,14 +263,14 @@ impl Shard {
     }
 }
 
-impl Serving {
+impl<M: Machine> Serving<M> {
     /// Does what the machine wants done: the append first, then the answers. Fails when the partition cannot be kept.
     fn carry_out(
         &mut self,
-        shard: &Shard,
-        effects: Effects,
+        shard: &Shard<M>,
+        effects: Effects<M::Reply, M::Work>,
         now: Now,
-        outbox: &mut Outbox,
+        outbox: &mut Outbox<M>,
     ) -> Result<(), AppendFailure> {
         let Effects { append: wanted, mut replies, mut compute, mut deadline } = effects;
         let mut kept = Ok(());
@@ -266,13 +285,14 @@ impl Serving {
             deadline = settled.deadline;
         }
         shard.deadline_ms.store(deadline.unwrap_or(NEVER), Ordering::SeqCst);
-        outbox.compute.append(&mut compute);
         let positions = shard.partition.positions();
-        for Answer { token, reply, leaves } in replies {
+        let waits = |leaves| {
             let waits = leaves == Leaves::WhenCommitted && positions.high_watermark < positions.log_end;
-            let after = waits
-                .then(|| Uncommitted { partition: Arc::clone(&shard.partition), end: positions.log_end });
-            let delivery = Delivery { reply, after };
+            waits.then(|| Uncommitted { partition: Arc::clone(&shard.partition), end: positions.log_end })
+        };
+        outbox.work.extend(compute.into_iter().map(|work| (work, waits(M::WORK_BEGINS))));
+        for Answer { token, reply, leaves } in replies {
+            let delivery = Delivery { reply, after: waits(leaves) };
             if outbox.asker == Some(token) {
                 outbox.own = Some(delivery);
             } else if let Some(sender) = self.waiting.remove(&token) {
@@ -283,14 +303,15 @@ impl Serving {
     }
 }
 
-fn refused(event: &Event, code: ErrorCode) -> Asked {
-    let reply = refusal(event, code).expect("an event that asks something has an answer");
+/// The answer where there is no machine.
+pub(super) fn refused<M: Machine>(event: &M::Event, code: ErrorCode) -> Asked<M::Reply> {
+    let reply = M::refusal(event, code).expect("an event that asks something has an answer");
     Asked::Answered(Delivery { reply, after: None })
 }
 
 #[cfg(test)]
 mod tests {
-    use ottla_coordinator::{Client, GroupConfig, TopicTable};
+    use ottla_coordinator::{Client, Event, GroupConfig, GroupMachine, Reply, TopicTable};
     use ottla_model::batch::BatchRules;
     use ottla_model::{NodeId, Uuid};
     use ottla_protocol::messages::heartbeat::HeartbeatRequest;
@@ -351,12 +372,12 @@ mod tests {
             Self { partition: Partition::new(parts, leadership), _folder: folder }
         }
 
-        fn shard(&self) -> Shard {
+        fn shard(&self) -> Shard<GroupMachine> {
             Shard::loading(Arc::clone(&self.partition), LeaderEpoch::new(0), Compression::NONE)
         }
 
         /// A shard whose machine is what the log says.
-        fn serving(&self) -> Shard {
+        fn serving(&self) -> Shard<GroupMachine> {
             let shard = self.shard();
             let mut machine =
                 GroupMachine::new(Arc::new(GroupConfig::default()), Arc::new(TopicTable::default()));
@@ -366,7 +387,7 @@ mod tests {
         }
     }
 
-    fn ask(shard: &Shard, event: Event, token: u64) -> Asked {
+    fn ask(shard: &Shard<GroupMachine>, event: Event, token: u64) -> Asked<Reply> {
         shard.ask(event, Token(token), NOW, &mut Outbox::default())
     }
 
@@ -401,7 +422,7 @@ mod tests {
     }
 
     /// The error of an answer that is there, and the offset of a fetch.
-    fn told(asked: Asked) -> (ErrorCode, Option<i64>) {
+    fn told(asked: Asked<Reply>) -> (ErrorCode, Option<i64>) {
         let Asked::Answered(Delivery { reply, after: None }) = asked else {
             panic!("an answer that may leave, not {asked:?}")
         };

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use ottla_model::batch::CheckedBatch;
 use ottla_model::{LeaderEpoch, Offset};
-use ottla_storage::{AppendInfo, LogError};
+use ottla_storage::{AppendInfo, LogError, MarkerRule};
 
 use super::{Partition, PartitionError};
 
@@ -33,6 +33,25 @@ impl Partition {
         acks: Acks,
         now_ms: i64,
     ) -> Result<AppendInfo, PartitionError> {
+        let epoch = self.check_append(acks)?;
+        let size = batch.size() as u64;
+        self.note(self.log.append_as_leader(batch, epoch, now_ms), size)
+    }
+
+    /// Appends a transaction's marker as leader.
+    pub(crate) fn append_marker(
+        self: &Arc<Self>,
+        marker: CheckedBatch,
+        rule: MarkerRule,
+        now_ms: i64,
+    ) -> Result<AppendInfo, PartitionError> {
+        let epoch = self.check_append(Acks::InSync)?;
+        let size = marker.size() as u64;
+        self.note(self.log.append_marker(marker, rule, epoch, now_ms), size)
+    }
+
+    /// Whether something may be appended: the epoch to append it in.
+    fn check_append(&self, acks: Acks) -> Result<LeaderEpoch, PartitionError> {
         let epoch = self.check_leader(LeaderEpoch::UNKNOWN)?;
         if let Err(error) = self.check_writable() {
             self.tell_write_error(&error);
@@ -41,8 +60,14 @@ impl Partition {
         if acks == Acks::InSync {
             self.check_in_sync()?;
         }
-        let size = batch.size() as u64;
-        let appended = self.log.append_as_leader(batch, epoch, now_ms);
+        Ok(epoch)
+    }
+
+    fn note(
+        self: &Arc<Self>,
+        appended: Result<AppendInfo, LogError>,
+        size: u64,
+    ) -> Result<AppendInfo, PartitionError> {
         let info =
             appended.map_err(PartitionError::from).inspect_err(|error| self.tell_write_error(error))?;
         if !info.duplicate {

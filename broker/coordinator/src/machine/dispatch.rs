@@ -33,9 +33,20 @@ impl GroupMachine {
             }
             Event::ListGroups { states, types } => self.list_groups(&states, &types, token, step),
             Event::DeleteGroups { groups } => self.delete_groups(groups, token, step),
-            Event::EndTransaction { producer_id, producer_epoch, coordinator_epoch, committed } => {
-                step.marker =
-                    Some(EndOfTransaction { producer_id, producer_epoch, coordinator_epoch, committed });
+            Event::EndTransaction {
+                producer_id,
+                producer_epoch,
+                coordinator_epoch,
+                committed,
+                epoch_raised,
+            } => {
+                step.marker = Some(EndOfTransaction {
+                    producer_id,
+                    producer_epoch,
+                    coordinator_epoch,
+                    committed,
+                    epoch_raised,
+                });
                 step.answer(token, Reply::EndTransaction(ErrorCode::NONE));
             }
             Event::TopicsChanged { topics, changed } => {

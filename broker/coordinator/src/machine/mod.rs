@@ -1,6 +1,7 @@
 //! The groups of one partition of `__consumer_offsets`. This file says how an event becomes effects and a record becomes
 //! state; what the events mean stands in `group`.
 
+mod contract;
 mod dispatch;
 mod replay;
 mod step;
@@ -230,6 +231,7 @@ impl GroupMachine {
                 producer_epoch: end.producer_epoch,
                 coordinator_epoch: end.coordinator_epoch,
                 committed: end.committed,
+                epoch_raised: end.epoch_raised,
             });
         }
         if step.records.is_empty() {
@@ -275,6 +277,7 @@ pub(crate) const fn failure_code(failure: AppendFailure) -> ErrorCode {
         AppendFailure::Unavailable => ErrorCode::COORDINATOR_NOT_AVAILABLE,
         AppendFailure::NotLeader => ErrorCode::NOT_COORDINATOR,
         AppendFailure::ProducerFenced => ErrorCode::INVALID_PRODUCER_EPOCH,
+        AppendFailure::CoordinatorFenced => ErrorCode::TRANSACTION_COORDINATOR_FENCED,
         AppendFailure::TooLarge | AppendFailure::Other => ErrorCode::UNKNOWN_SERVER_ERROR,
     }
 }

@@ -38,6 +38,7 @@ pub(crate) struct EndOfTransaction {
     pub(crate) producer_epoch: ProducerEpoch,
     pub(crate) coordinator_epoch: i32,
     pub(crate) committed: bool,
+    pub(crate) epoch_raised: bool,
 }
 
 /// A follow-up, which is told whether the records of its step were appended (and replayed before).

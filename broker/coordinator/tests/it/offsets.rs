@@ -178,6 +178,7 @@ fn end(host: &mut Host, producer: i64, committed: bool) {
         producer_epoch: ProducerEpoch::new(0),
         coordinator_epoch: 0,
         committed,
+        epoch_raised: false,
     });
     assert_eq!(reply, Reply::EndTransaction(ErrorCode::NONE));
 }

@@ -297,6 +297,7 @@ impl World {
             producer_epoch: ProducerEpoch::new(0),
             coordinator_epoch: 0,
             committed,
+            epoch_raised: false,
         });
         if reply != Reply::EndTransaction(ErrorCode::NONE) {
             return;
