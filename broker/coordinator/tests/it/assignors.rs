@@ -136,38 +136,8 @@ fn uniform_gives_what_kafkas_gives_for_an_order_of_the_topics() {
         let expected = expected(&vector);
         let orders = orders(names(&vector));
         let same = orders.iter().any(|order| run(Assignor::Uniform, &vector, order) == expected);
-        if same {
-            continue;
-        }
-        // One line rests on the order of a hash set of numbers, in which Kafka takes one partition of six away.
-        assert_eq!((&vector["case"], &vector["round"]), (&"thirteen-members".into(), &2.into()), "{vector}");
-        let ours = run(Assignor::Uniform, &vector, &names(&vector));
-        assert_eq!(sizes(&ours), sizes(&expected));
-        assert_eq!(kept(&vector, &ours), kept(&vector, &expected));
+        assert!(same, "{vector}");
     }
-}
-
-fn sizes(assigned: &Assigned) -> Vec<usize> {
-    assigned.values().map(|topics| topics.values().map(BTreeSet::len).sum()).collect()
-}
-
-/// How many partitions stay where they were.
-fn kept(vector: &Value, assigned: &Assigned) -> usize {
-    let members = vector["members"].as_array().expect("a list");
-    let owned = members.iter().flat_map(|member| {
-        let topics = member["owned"].as_object().expect("an object");
-        topics.iter().map(move |(topic, numbers)| (text(&member["id"]), topic, numbers))
-    });
-    let stays = owned.map(|(id, topic, numbers)| {
-        let now = assigned[&id].get(topic);
-        numbers
-            .as_array()
-            .expect("a list")
-            .iter()
-            .filter(|at| now.is_some_and(|now| now.contains(&number(at))))
-            .count()
-    });
-    stays.sum()
 }
 
 /// xorshift64*: enough to vary groups, the same for the same seed.

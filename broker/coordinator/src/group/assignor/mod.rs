@@ -2,7 +2,6 @@
 //! to who shall have what. They give what Apache Kafka's give for the same input in the same order. When one runs, and
 //! what becomes of its answer, is `group/consumer`'s.
 
-mod balancer;
 mod mixed;
 mod range;
 mod uniform;
@@ -94,4 +93,14 @@ impl GroupSpec {
 /// The numbers of a topic's partitions.
 fn numbers(count: i32) -> impl Iterator<Item = PartitionIndex> {
     (0..count).map(PartitionIndex::new)
+}
+
+/// Numbers in the order in which Java walks a set of them: by their place in its table, which doubles when it is three quarters full. Which
+/// partitions Kafka lets a member keep hangs on it.
+fn java_set_order(partitions: &BTreeSet<PartitionIndex>) -> Vec<PartitionIndex> {
+    const TABLE_SIZE_MIN: usize = 16;
+    let table = (partitions.len() * 4).div_ceil(3).next_power_of_two().max(TABLE_SIZE_MIN);
+    let mut numbers: Vec<PartitionIndex> = partitions.iter().copied().collect();
+    numbers.sort_by_key(|number| usize::try_from(number.get()).unwrap_or(0) % table);
+    numbers
 }

@@ -1,105 +1,86 @@
-//! Assignor `uniform` where all members subscribe to the same: each gets as many partitions as the others or one more,
-//! and keeps of what it had as much as that leaves room for.
+//! Assignor `uniform` where all members subscribe to the same. How many partitions each is to have follows from how many
+//! each had, before any partition is looked at: as many as the others or one more, and one more for those first who would
+//! have to give something up otherwise. Then each keeps what it had as far as that goes, and what nobody has is dealt out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use compact_str::CompactString;
 use ottla_model::{PartitionIndex, Uuid};
 
-use super::{GroupSpec, MemberSpec, Partitions, numbers};
+use super::{GroupSpec, MemberSpec, Partitions, java_set_order, numbers};
+
+type Place = (Uuid, PartitionIndex);
 
 pub(super) fn assign(group: &GroupSpec) -> BTreeMap<CompactString, Partitions> {
-    let subscribed = match group.members.first() {
-        Some(member) if !member.topics.is_empty() => &member.topics,
-        _ => return BTreeMap::new(),
+    let Some(topics) = group.members.first().map(|member| &member.topics).filter(|topics| !topics.is_empty())
+    else {
+        return BTreeMap::new();
     };
-    let total: usize =
-        subscribed.iter().map(|topic| usize::try_from(group.partitions_of(topic)).unwrap_or(0)).sum();
-    let mut free = unassigned(group, subscribed);
-    let mut quotas = Quotas::new(total, group.members.len());
+    let all: Vec<Place> = topics
+        .iter()
+        .flat_map(|topic| numbers(group.partitions_of(topic)).map(|partition| (*topic, partition)))
+        .collect();
+    let had: Vec<Vec<Place>> = group.members.iter().map(|member| had(member, topics)).collect();
+    let sizes = sizes(all.len(), &had.iter().map(Vec::len).collect::<Vec<_>>());
+    let (kept, given_up) = divide(had, &sizes);
+    let owned: BTreeSet<Place> = kept.iter().chain([&given_up]).flatten().copied().collect();
+    let mut pool = all.into_iter().filter(|place| !owned.contains(place)).chain(given_up);
     let mut assigned = BTreeMap::new();
-    let mut hungry = Vec::new();
-    for member in &group.members {
-        let mut quota = quotas.offer();
-        let kept = keep(member, subscribed, &mut quota, &mut free);
-        let room = quotas.settle(quota);
-        if room > 0 {
-            hungry.push((&member.id, room));
-        }
-        assigned.insert(member.id.clone(), kept);
-    }
-    let mut free = free.into_iter();
-    for (id, room) in hungry {
-        let Some(partitions) = assigned.get_mut(id) else { continue };
-        for (topic, partition) in free.by_ref().take(room) {
+    for ((member, kept), size) in group.members.iter().zip(kept).zip(sizes) {
+        let missing = size.saturating_sub(kept.len());
+        let mut partitions = Partitions::new();
+        for (topic, partition) in kept.into_iter().chain(pool.by_ref().take(missing)) {
             partitions.entry(topic).or_default().insert(partition);
         }
+        assigned.insert(member.id.clone(), partitions);
     }
     assigned
 }
 
-/// What of its partitions a member keeps within its quota, which shrinks by as much; the rest is free.
-fn keep(
-    member: &MemberSpec,
-    subscribed: &BTreeSet<Uuid>,
-    quota: &mut usize,
-    free: &mut Vec<(Uuid, PartitionIndex)>,
-) -> Partitions {
-    let mut kept = Partitions::new();
-    for (topic, partitions) in member.owned.iter().filter(|(topic, _)| subscribed.contains(topic)) {
-        let stay: BTreeSet<_> = partitions.iter().copied().take(*quota).collect();
-        free.extend(partitions.iter().skip(*quota).map(|partition| (*topic, *partition)));
-        *quota -= stay.len();
-        if !stay.is_empty() {
-            kept.insert(*topic, stay);
+/// What the member had of these topics. What comes first is kept first.
+fn had(member: &MemberSpec, topics: &BTreeSet<Uuid>) -> Vec<Place> {
+    let of_these = member.owned.iter().filter(|(topic, _)| topics.contains(topic));
+    of_these
+        .flat_map(|(topic, partitions)| {
+            java_set_order(partitions).into_iter().map(|partition| (*topic, partition))
+        })
+        .collect()
+}
+
+/// How many of the partitions each member is to have.
+fn sizes(partitions: usize, had: &[usize]) -> Vec<usize> {
+    let (least, rest) = (partitions / had.len(), partitions % had.len());
+    let mut sizes = vec![least; had.len()];
+    let has_more = |member: &usize| had.get(*member).is_some_and(|had| *had > least);
+    let with_more = (0..had.len()).filter(has_more);
+    let others = (0..had.len()).rev().filter(|member| !has_more(member));
+    for member in with_more.chain(others).take(rest) {
+        if let Some(size) = sizes.get_mut(member) {
+            *size += 1;
         }
     }
-    kept
+    sizes
 }
 
-fn unassigned(group: &GroupSpec, subscribed: &BTreeSet<Uuid>) -> Vec<(Uuid, PartitionIndex)> {
-    let owned: BTreeSet<(Uuid, PartitionIndex)> = group
-        .members
-        .iter()
-        .flat_map(|member| &member.owned)
-        .flat_map(|(topic, partitions)| partitions.iter().map(|partition| (*topic, *partition)))
-        .collect();
-    let all = subscribed
-        .iter()
-        .flat_map(|topic| numbers(group.partitions_of(topic)).map(|partition| (*topic, partition)));
-    all.filter(|partition| !owned.contains(partition)).collect()
-}
-
-/// How many partitions the next member may have. So many as the remainder says have one more than the others: those
-/// first that have it already, and at the end whoever is left.
-#[derive(Debug)]
-struct Quotas {
-    least: usize,
-    larger_left: usize,
-    members_left: usize,
-}
-
-impl Quotas {
-    fn new(total: usize, members: usize) -> Self {
-        Self { least: total / members, larger_left: total % members, members_left: members }
+/// What each keeps of what it had, and what all of them give up.
+fn divide(mut had: Vec<Vec<Place>>, sizes: &[usize]) -> (Vec<Vec<Place>>, Vec<Place>) {
+    let mut given_up = Vec::new();
+    for (had, size) in had.iter_mut().zip(sizes) {
+        given_up.extend(had.drain((*size).min(had.len())..));
     }
+    (had, given_up)
+}
 
-    /// The most that the next member may keep.
-    fn offer(&self) -> usize {
-        self.least + usize::from(self.larger_left > 0)
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// How many more it gets, when so much of the offer is left over.
-    fn settle(&mut self, left: usize) -> usize {
-        let mut left = left;
-        if self.larger_left > 0 {
-            if left > 0 && self.members_left > self.larger_left {
-                left -= 1;
-            } else {
-                self.larger_left -= 1;
-            }
-        }
-        self.members_left -= 1;
-        left
+    #[test]
+    fn one_more_is_for_those_who_have_it_and_then_for_the_last() {
+        assert_eq!(sizes(11, &[0, 0, 0]), [3, 4, 4]);
+        assert_eq!(sizes(11, &[11, 0, 0]), [4, 3, 4]);
+        assert_eq!(sizes(11, &[4, 4, 4]), [4, 4, 3]);
+        assert_eq!(sizes(2, &[0, 0, 2]), [0, 1, 1]);
+        assert_eq!(sizes(0, &[3]), [0]);
     }
 }
