@@ -29,6 +29,7 @@ mod write_errors;
 pub use background::{BackgroundState, CleanerState, RetentionState, Uncleanable};
 pub use dispatch::{SERVED, Served};
 pub use identity::IdentityError;
+pub use machine_host::lag::{GroupLag, LagEnds};
 pub use metadata_thread::Fault;
 pub use run::run;
 pub use running::{OpenListener, RunningBroker, StartError, StopError};

@@ -10,6 +10,7 @@ use ottla_model::{Clock, LeaderEpoch, TopicName};
 use ottla_network::BlockingPool;
 
 use super::host::{Coordinator, Host, HostSettings};
+use super::lag::KnownTimes;
 use super::shard::{Shard, Work};
 use super::topics::ImageTopics;
 use crate::config::BrokerConfig;
@@ -25,6 +26,7 @@ pub(crate) struct Groups {
     topics: ArcSwap<Arc<dyn Topics>>,
     broker: Arc<BrokerConfig>,
     workers: BlockingPool,
+    pub(super) known_times: KnownTimes,
 }
 
 impl Coordinator for Groups {
@@ -65,6 +67,7 @@ impl GroupHost {
             topics: ArcSwap::from_pointee(Arc::new(ImageTopics(image)) as Arc<dyn Topics>),
             // Not bounded by places: there are as many jobs as groups at most.
             workers: BlockingPool::new("ottla-groups", groups.background_threads, 1),
+            known_times: KnownTimes::default(),
             broker,
         };
         Self::of_kind(kind, settings, clock)

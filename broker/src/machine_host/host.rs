@@ -139,6 +139,13 @@ impl<K: Coordinator> Host<K> {
         here.map(|(index, _)| PartitionIndex::new(index)).collect()
     }
 
+    /// Looks at the machine of a partition; none where it is not here or does not serve yet.
+    pub(super) fn look<T>(&self, index: PartitionIndex, look: impl FnOnce(&K::Machine) -> T) -> Option<T> {
+        let shards = self.shards.load();
+        let place = usize::try_from(index.get()).ok()?;
+        shards.get(place).and_then(Option::as_ref)?.look(look)
+    }
+
     /// How long an answer waits at most for what it tells of to be committed.
     pub(crate) const fn commit_timeout(&self) -> Duration {
         self.settings.commit_timeout

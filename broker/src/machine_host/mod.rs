@@ -9,6 +9,7 @@ mod append;
 mod deadlines;
 pub(crate) mod group;
 mod host;
+pub(crate) mod lag;
 mod load;
 mod shard;
 mod topics;

@@ -197,6 +197,14 @@ impl<M: Machine> Shard<M> {
         asked
     }
 
+    /// Looks at the machine, which stands still meanwhile; none while it does not serve.
+    pub(super) fn look<T>(&self, look: impl FnOnce(&M) -> T) -> Option<T> {
+        match &*self.state.lock() {
+            State::Serving(serving) => Some(look(&serving.machine)),
+            State::Loading { .. } | State::Gone => None,
+        }
+    }
+
     /// Gives the machine an event that has no answer.
     pub(super) fn tell(&self, event: M::Event, now: Now, outbox: &mut Outbox<M>) {
         self.contained(outbox, |state, outbox| match state {
