@@ -10,6 +10,7 @@ mod failure;
 mod future;
 mod load;
 mod lock;
+mod look;
 mod name;
 mod properties;
 mod remove;
@@ -42,6 +43,8 @@ use retired::Retired;
 pub use failure::DirectoryFailure;
 pub(crate) use failure::Health;
 pub use load::{LoadReport, LoadedLog};
+use look::Place;
+pub use look::VolumeSpace;
 pub use name::TopicPartition;
 pub use properties::MetaProperties;
 pub use retain::{RetainedLog, RetentionReport};
@@ -57,6 +60,8 @@ pub struct LogDir {
     directory: Arc<dyn Directory>,
     /// None on a disk that only this process has.
     _lock: Option<DirectoryLock>,
+    /// Which folder the path led to when it was opened; none likewise.
+    place: Option<Place>,
     shared: Arc<Shared>,
     clean_marker: Option<CleanMarker>,
     logs: Mutex<BTreeMap<TopicPartition, Arc<DiskLog>>>,
@@ -177,7 +182,8 @@ impl LogDir {
         let Some(lock) = DirectoryLock::take(path).map_err(error("lock"))? else {
             return Err(LogDirError::InUse { path: path.to_owned() });
         };
-        Self::over(directory, Some(lock), open_files_max)
+        let place = Place::of(path).map_err(error("open"))?;
+        Self::over(directory, Some((lock, place)), open_files_max)
     }
 
     /// A directory on a disk that no other process sees, which needs no lock.
@@ -193,15 +199,17 @@ impl LogDir {
 
     fn over(
         directory: Arc<dyn Directory>,
-        lock: Option<DirectoryLock>,
+        of_system: Option<(DirectoryLock, Place)>,
         open_files_max: usize,
     ) -> Result<Self, LogDirError> {
+        let (lock, place) = of_system.unzip();
         Ok(Self {
             path: directory.path(),
             clean_marker: properties::read_clean_marker(&*directory)?,
             cleaned: Cleaned::default(),
             directory,
             _lock: lock,
+            place,
             shared: Shared::new(open_files_max),
             logs: Mutex::new(BTreeMap::new()),
             unopened: Mutex::new(BTreeMap::new()),
@@ -437,8 +445,9 @@ impl LogDir {
         self.shared.health.failure().cloned()
     }
 
-    /// Takes the directory offline for this reason, and returns the error to answer.
-    pub(crate) fn fail(&self, error: LogDirError) -> LogDirError {
+    /// Takes the directory offline for this reason, and returns the error to answer. Errors that say nothing of the disk
+    /// pass.
+    pub fn fail(&self, error: LogDirError) -> LogDirError {
         match error {
             LogDirError::Log(cause) => self.shared.health.fail_for(cause).into(),
             other => other,

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use ottla_model::Uuid;
+use ottla_model::{Offset, Uuid};
 use parking_lot::Mutex;
 
 use super::LogDirs;
@@ -56,6 +56,8 @@ pub struct MoveProgress {
     pub copied_bytes: u64,
     /// Bytes that are still missing; more may be appended meanwhile.
     pub missing_bytes: u64,
+    /// Everything below this offset is in the copy; of a segment that is copied in part nothing counts.
+    pub copied_end: Offset,
 }
 
 impl LogDirs {
@@ -239,7 +241,16 @@ impl LogMove {
     fn progress(&self, segments: &[Arc<Segment>]) -> MoveProgress {
         let copied_bytes = self.copies.iter().map(|copy| copy.bytes).sum();
         let bytes: u64 = segments.iter().map(|segment| segment.bytes()).sum();
-        MoveProgress { copied_bytes, missing_bytes: bytes.saturating_sub(copied_bytes) }
+        let is_whole = |segment: &Arc<Segment>| {
+            let copy = self.copies.iter().find(|copy| Arc::ptr_eq(&copy.of, segment));
+            copy.map_or(0, |copy| copy.bytes) == segment.bytes()
+        };
+        let first_missing = segments.iter().find(|segment| !is_whole(segment)).map(|segment| segment.base());
+        MoveProgress {
+            copied_bytes,
+            missing_bytes: bytes.saturating_sub(copied_bytes),
+            copied_end: first_missing.unwrap_or_else(|| self.log.positions().log_end.offset),
+        }
     }
 
     fn error(&self, action: &'static str, source: std::io::Error) -> LogError {
