@@ -10,13 +10,14 @@ use std::sync::{Arc, Weak};
 
 use compact_str::CompactString;
 use ottla_cluster::{AppliedImage, BrokerImage, ControllerLink, MetadataImage, features};
-use ottla_model::{Clock, NodeId, Uuid};
+use ottla_model::{Clock, NodeId};
 use ottla_network::BlockingPool;
-use ottla_storage::{LogDir, LogDirError};
+use ottla_storage::LogDirError;
 use parking_lot::Mutex;
 
+use crate::assignments;
 use crate::auto_create::AutoCreate;
-use crate::background::{Background, BackgroundState, Cleaners};
+use crate::background::{Background, BackgroundState, Cleaners, Mover};
 use crate::config::BrokerConfig;
 use crate::flusher::{Flusher, FlusherPace};
 use crate::log_dirs::LogDirs;
@@ -34,8 +35,8 @@ pub struct BrokerParts {
     pub cluster_id: CompactString,
     /// `node.id`.
     pub node_id: NodeId,
-    /// The log directories, open, locked and not yet loaded, each with its `directory.id`.
-    pub log_dirs: Vec<(Arc<LogDir>, Option<Uuid>)>,
+    /// The log directories, open, locked and not yet loaded; each knows its `directory.id`.
+    pub log_dirs: ottla_storage::LogDirs,
     /// The way to the controller.
     pub controller: Arc<dyn ControllerLink>,
     /// Where cold reads go that may wait for a disk.
@@ -59,6 +60,7 @@ pub struct Broker {
     pub(crate) producer_ids: ProducerIds,
     pub(crate) auto_create: AutoCreate,
     pub(crate) background: Background,
+    pub(crate) mover: Arc<Mover>,
     cleaners: Arc<Cleaners>,
     pub(crate) groups: Arc<GroupHost>,
     pub(crate) pool: BlockingPool,
@@ -89,6 +91,7 @@ impl Broker {
     /// # Errors
     /// When a log directory cannot be loaded. A single log that cannot be opened is none: its partition is offline.
     pub fn open(parts: BrokerParts, image: Arc<MetadataImage>) -> Result<Arc<Self>, OpenError> {
+        let log_dir_paths = parts.config.log_dirs.clone();
         let cleaners = Cleaners::new(parts.config.storage.cleaner.clone());
         let broker = Arc::new(Self {
             groups: GroupHost::new(Arc::clone(&parts.config), Arc::clone(&parts.clock)),
@@ -98,11 +101,12 @@ impl Broker {
             node_id: parts.node_id,
             image: AppliedImage::new(),
             partitions: PartitionMap::new(),
-            log_dirs: LogDirs::new(parts.log_dirs),
+            log_dirs: LogDirs::new(parts.log_dirs, log_dir_paths),
             ready: ReadyLists::new(parts.reactors),
             controller: parts.controller,
             auto_create: AutoCreate::default(),
             background: Background::default(),
+            mover: Arc::default(),
             cleaners,
             pool: parts.pool,
             clock: parts.clock,
@@ -112,6 +116,7 @@ impl Broker {
         let delta = broker.image.delta_to(&image);
         broker.image.publish(Arc::clone(&image));
         broker.start_threads()?;
+        assignments::tell_all(&broker, &image);
         broker.groups.follow(&broker.partitions, &image, &delta);
         Ok(broker)
     }
@@ -157,6 +162,7 @@ impl Broker {
     pub fn close(&self) -> Result<(), LogDirError> {
         self.background.stop();
         self.cleaners.stop();
+        self.mover.stop();
         self.groups.leave();
         self.groups.stop();
         for held in self.log_dirs.iter() {
@@ -170,6 +176,11 @@ impl Broker {
         let now_ms = self.clock.now_ms();
         let mut first_error = Ok(());
         for held in self.log_dirs.iter() {
+            if let Some(failure) = held.dir.failure() {
+                // It was told when it happened; the next start recovers what is there.
+                tracing::warn!(directory = %held.dir.path().display(), %failure, "an offline log directory is left as it is");
+                continue;
+            }
             let marks = self.partitions.high_watermarks(&held.dir);
             let marked = held.dir.checkpoint_high_watermarks(&marks);
             // The clean marker comes last: it says that everything else is there.
@@ -211,6 +222,10 @@ impl Broker {
         let background = self.background.clone();
         let storage = self.config.storage.clone();
         self.start_thread("ottla-background".to_owned(), move || background.run(&broker, &storage))?;
+        if self.log_dirs.iter().count() > 1 {
+            let (mover, broker) = (Arc::clone(&self.mover), Arc::downgrade(self));
+            self.start_thread("ottla-mover".to_owned(), move || mover.run(&broker))?;
+        }
         for number in 0..self.config.storage.cleaner.threads {
             let (cleaners, broker) = (Arc::clone(&self.cleaners), Arc::downgrade(self));
             self.start_thread(format!("ottla-cleaner-{number}"), move || cleaners.run(&broker))?;

@@ -22,11 +22,11 @@ use crate::context::Broker;
 use crate::delayed::waits::Waits;
 use crate::handlers::produce::Handled;
 use crate::handlers::{
-    api_versions, consumer_group_describe, consumer_group_heartbeat, create_topics, delete_groups,
-    delete_records, delete_topics, describe_cluster, describe_configs, describe_groups,
-    describe_topic_partitions, fetch, find_coordinator, heartbeat, init_producer_id, join_group, leave_group,
-    list_groups, list_offsets, metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch,
-    produce, sasl, sync_group,
+    alter_replica_log_dirs, api_versions, consumer_group_describe, consumer_group_heartbeat, create_topics,
+    delete_groups, delete_records, delete_topics, describe_cluster, describe_configs, describe_groups,
+    describe_log_dirs, describe_topic_partitions, fetch, find_coordinator, heartbeat, init_producer_id,
+    join_group, leave_group, list_groups, list_offsets, metadata, offset_commit, offset_delete, offset_fetch,
+    offset_for_leader_epoch, produce, sasl, sync_group,
 };
 use crate::machine_host::group::GroupHost;
 use crate::reply::ReplyTo;
@@ -63,6 +63,8 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::InitProducerId),
     Served::all(ApiKey::OffsetForLeaderEpoch),
     Served::all(ApiKey::DescribeConfigs),
+    Served::all(ApiKey::AlterReplicaLogDirs),
+    Served::all(ApiKey::DescribeLogDirs),
     Served::all(ApiKey::SaslAuthenticate),
     Served::all(ApiKey::DeleteGroups),
     Served::all(ApiKey::OffsetDelete),
@@ -145,6 +147,8 @@ impl Service {
             ApiKey::InitProducerId => init_producer_id::handle(call, body(frame)?).await,
             ApiKey::OffsetForLeaderEpoch => offset_for_leader_epoch::handle(call, body(frame)?),
             ApiKey::DescribeConfigs => describe_configs::handle(call, body(frame)?),
+            ApiKey::AlterReplicaLogDirs => alter_replica_log_dirs::handle(call, body(frame)?),
+            ApiKey::DescribeLogDirs => describe_log_dirs::handle(call, body(frame)?),
             ApiKey::DeleteGroups => delete_groups::handle(call, body(frame)?),
             ApiKey::OffsetDelete => offset_delete::handle(call, body(frame)?),
             ApiKey::ConsumerGroupHeartbeat => consumer_group_heartbeat::handle(call, body(frame)?),

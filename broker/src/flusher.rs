@@ -12,6 +12,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::partition::Partition;
 use crate::partition::waiters::PartitionKey;
+use crate::room::Room;
 use crate::write_errors::WriteErrors;
 
 /// The shortest and the longest time between two looks at `flush.ms`.
@@ -27,6 +28,8 @@ pub(crate) struct FlushQueue {
     work: Condvar,
     /// Whatever cannot be written to the directory is told through this, by whoever meets it.
     pub(crate) errors: WriteErrors,
+    /// Whether the directory has room for more records.
+    pub(crate) room: Room,
 }
 
 #[derive(Default)]

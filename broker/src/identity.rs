@@ -8,7 +8,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use ottla_cluster::{Entropy, METADATA_FOLDER};
 use ottla_model::{NodeId, Uuid};
-use ottla_storage::{LogDir, LogDirError, MetaProperties};
+use ottla_storage::{DirectoryFailure, LogDir, LogDirError, LogError, MetaProperties, UnusableDir};
 
 use crate::config::BrokerConfig;
 
@@ -22,8 +22,6 @@ pub(crate) struct Identity {
     pub(crate) cluster_id: CompactString,
     /// `node.id`.
     pub(crate) node_id: NodeId,
-    /// `directory.id` of each directory, in the order in which they were given.
-    pub(crate) directory_ids: Vec<Uuid>,
 }
 
 /// Why the directories do not say who this node is.
@@ -68,6 +66,18 @@ pub enum IdentityError {
         /// Where that stands.
         place: &'static str,
     },
+    /// Nothing says who this node is, and one directory cannot be asked.
+    #[error(
+        "The directory {} cannot be used ({failure}), and no other says which cluster this node belongs to: a first start \
+         needs every log directory.",
+        path.display()
+    )]
+    UnusableAtFirst {
+        /// The directory.
+        path: PathBuf,
+        /// Why it cannot be used.
+        failure: Arc<DirectoryFailure>,
+    },
     /// There are partitions, and nothing that says which.
     #[error(
         "The directory {} holds partitions, but {} has no {METADATA_FOLDER}, which says what they are: is a disk not \
@@ -86,22 +96,38 @@ pub enum IdentityError {
 }
 
 impl Identity {
-    /// Reads who this node is, or makes it up where every directory is empty; afterwards every directory knows.
+    /// Reads who this node is, or makes it up where every directory is empty; afterwards every directory knows its own id.
+    /// A directory that cannot be read is offline; `unusable` are those that could not even be opened.
     ///
     /// # Errors
     ///
     /// When the directories disagree among each other or with the configuration, or one may be an unmounted disk.
-    pub(crate) fn settle(config: &BrokerConfig, directories: &[Arc<LogDir>]) -> Result<Self, IdentityError> {
+    pub(crate) fn settle(
+        config: &BrokerConfig,
+        directories: &[Arc<LogDir>],
+        unusable: &[UnusableDir],
+    ) -> Result<Self, IdentityError> {
         let mut kept = Vec::with_capacity(directories.len());
         for directory in directories {
-            kept.push(directory.properties()?);
+            match directory.properties() {
+                Ok(properties) => kept.push((directory, properties)),
+                Err(error @ LogDirError::Log(LogError::Io { .. })) if directories.len() > 1 => {
+                    drop(directory.fail(error));
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
-        let Some(first) = kept.iter().flatten().next().cloned() else {
-            return Self::make(config, directories);
+        let first = kept.iter().find_map(|(_, properties)| properties.clone());
+        let Some(first) = first else {
+            let failed = directories.iter().filter_map(|dir| Some((dir.path(), dir.failure()?)));
+            let unopened = unusable.iter().map(|dir| (dir.path.clone(), Arc::clone(&dir.failure)));
+            return match unopened.chain(failed).next() {
+                Some((path, failure)) => Err(IdentityError::UnusableAtFirst { path, failure }),
+                None => Self::make(config, directories),
+            };
         };
         let cluster_id = config.cluster_id.as_ref().map(ToString::to_string);
-        let mut directory_ids = Vec::with_capacity(directories.len());
-        for (directory, properties) in directories.iter().zip(kept) {
+        for (directory, properties) in kept {
             let Some(properties) = properties else { return Err(missing(directory, directories, &first)?) };
             let path = directory.path();
             let disagree = |what, found, wanted, place| IdentityError::Disagree {
@@ -136,17 +162,12 @@ impl Identity {
                     "in the configuration (node.id)",
                 ));
             }
-            let id = match properties.directory_id {
-                Some(id) => id,
-                None => {
-                    let id = random_id()?;
-                    directory.write_properties(&MetaProperties { directory_id: Some(id), ..properties })?;
-                    id
-                }
-            };
-            directory_ids.push(id);
+            if properties.directory_id.is_none() {
+                let directory_id = Some(random_id()?);
+                directory.write_properties(&MetaProperties { directory_id, ..properties })?;
+            }
         }
-        Ok(Self { cluster_id: first.cluster_id.into(), node_id: first.node_id, directory_ids })
+        Ok(Self { cluster_id: first.cluster_id.into(), node_id: first.node_id })
     }
 
     fn make(config: &BrokerConfig, directories: &[Arc<LogDir>]) -> Result<Self, IdentityError> {
@@ -160,17 +181,14 @@ impl Identity {
             None => CompactString::from(random_id()?.to_string()),
         };
         let node_id = config.node_id.unwrap_or(FIRST_NODE_ID);
-        let mut directory_ids = Vec::with_capacity(directories.len());
         for directory in directories {
-            let id = random_id()?;
             directory.write_properties(&MetaProperties {
                 cluster_id: cluster_id.to_string(),
                 node_id,
-                directory_id: Some(id),
+                directory_id: Some(random_id()?),
             })?;
-            directory_ids.push(id);
         }
-        Ok(Self { cluster_id, node_id, directory_ids })
+        Ok(Self { cluster_id, node_id })
     }
 }
 
@@ -179,7 +197,7 @@ pub(crate) fn require_metadata(metadata: &LogDir, directories: &[Arc<LogDir>]) -
     if metadata.holds_folder(METADATA_FOLDER)? {
         return Ok(());
     }
-    for directory in directories {
+    for directory in directories.iter().filter(|directory| directory.failure().is_none()) {
         if directory.holds_partitions()? {
             return Err(IdentityError::NoMetadata {
                 partitions: directory.path(),
@@ -202,7 +220,7 @@ fn missing(
     }
     let mut other = PathBuf::new();
     for directory in directories {
-        if directory.properties()?.is_some() {
+        if directory.failure().is_none() && directory.properties()?.is_some() {
             other = directory.path();
             break;
         }

@@ -1,5 +1,6 @@
 //! The broker: Kafka's requests answered from Ottla's logs and metadata.
 
+mod assignments;
 mod auto_create;
 mod background;
 pub mod cli;
@@ -7,6 +8,7 @@ pub mod config;
 mod connection_state;
 pub mod context;
 mod delayed;
+mod disk_watch;
 mod dispatch;
 mod error_map;
 mod flusher;
@@ -21,6 +23,7 @@ mod partition_map;
 mod producer_ids;
 mod reconcile;
 mod reply;
+mod room;
 mod run;
 mod running;
 mod threads;

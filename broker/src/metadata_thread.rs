@@ -18,6 +18,12 @@ pub enum Fault {
     /// No more metadata comes.
     #[error(transparent)]
     Feed(#[from] FeedError),
+    /// No log directory works any more.
+    #[error("every log directory has failed")]
+    NoDirectory,
+    /// The directory of the cluster's metadata has failed.
+    #[error("the directory of the cluster's metadata has failed: {0}")]
+    MetadataDirectory(std::sync::Arc<ottla_storage::DirectoryFailure>),
     /// A newer image could not be taken over.
     #[error("the thread that takes over metadata panicked")]
     Panicked,

@@ -74,7 +74,7 @@ impl PartitionMap {
     /// The partitions in one log directory, in the order of their names.
     pub(crate) fn in_directory(&self, directory: &Arc<LogDir>) -> Vec<Arc<Partition>> {
         let mut partitions = self.all();
-        partitions.retain(|partition| Arc::ptr_eq(partition.directory(), directory));
+        partitions.retain(|partition| Arc::ptr_eq(&partition.directory(), directory));
         partitions.sort_by(|a, b| a.name().cmp(b.name()));
         partitions
     }

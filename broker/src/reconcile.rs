@@ -9,6 +9,7 @@ use ottla_cluster::{ConfigResource, MetadataDelta, MetadataImage, PartitionImage
 use ottla_model::{Offset, PartitionIndex, TopicName, Uuid};
 use ottla_storage::{LoadReport, LoadedLog, Log, LogDirError, TopicPartition};
 
+use crate::assignments;
 use crate::context::Broker;
 use crate::log_dirs::HeldDir;
 use crate::partition::settings::PartitionSettings;
@@ -22,15 +23,19 @@ pub(crate) fn open_all(broker: &Broker, image: &MetadataImage) -> Result<(), Log
     let settings = SettingsByTopic::new(broker, image);
     let is_first_start = image.broker(broker.node_id).is_none();
     let mut failed = HashSet::new();
-    for directory in broker.log_dirs.iter() {
-        let threads = broker.config.storage.recovery_threads_per_dir;
-        let config = |name: &TopicPartition| settings.of(&name.topic).log.clone();
-        let report = directory.dir.load(threads, broker.clock.now_ms(), &config)?;
+    let threads = broker.config.storage.recovery_threads_per_dir;
+    let config = |name: &TopicPartition| settings.of(&name.topic).log.clone();
+    let found = broker.log_dirs.load(threads, broker.clock.now_ms(), &config)?;
+    for (dir, report) in found.loaded {
+        let Some(directory) = broker.log_dirs.find(&dir) else { continue };
         tell(directory, &report, is_first_start);
         failed.extend(report.failed.into_iter().map(|(folder, _)| folder));
         for loaded in report.logs {
             adopt(broker, image, &settings, directory, loaded);
         }
+    }
+    for (partition, target) in found.interrupted {
+        broker.mover.resume(partition, target);
     }
     let missing = image.topics().flat_map(|topic| {
         let held = broker.partitions.topic_by_id(&topic.id);
@@ -41,13 +46,14 @@ pub(crate) fn open_all(broker: &Broker, image: &MetadataImage) -> Result<(), Log
         })
     });
     let missing: Vec<_> = missing.collect();
+    let may_be_offline = broker.log_dirs.states().any(|dir| dir.held.is_none());
     for (topic, index, _) in &missing {
         let folder = format!("{}-{index}", topic.name);
-        if !failed.contains(&folder) {
+        if !failed.contains(&folder) && !may_be_offline {
             tracing::warn!(partition = folder, "no log directory has this partition: it is made anew, empty");
         }
     }
-    create_all(broker, &settings, &missing);
+    create_all(broker, &settings, &missing, IsNew(false));
     Ok(())
 }
 
@@ -58,7 +64,8 @@ pub(crate) fn apply(broker: &Broker, image: &MetadataImage, delta: &MetadataDelt
         remove_topic(broker, &removed.topic_id);
     }
     let added = delta.added.iter().map(|added| (&*added.topic, added.index, added.after()));
-    create_all(broker, &settings, &added.collect::<Vec<_>>());
+    create_all(broker, &settings, &added.collect::<Vec<_>>(), IsNew(true));
+    assignments::tell(broker, image, delta.added.iter().map(|added| (added.topic.id, added.index)));
     for changed in &delta.changed {
         let held = broker.partitions.topic_by_id(&changed.topic.id);
         if let Some(partition) = held.as_ref().and_then(|held| held.partition(changed.index)) {
@@ -144,11 +151,12 @@ fn create_all(
     broker: &Broker,
     settings: &SettingsByTopic<'_>,
     partitions: &[(&TopicImage, PartitionIndex, &PartitionImage)],
+    is_new: IsNew,
 ) {
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some((topic, index, partition)) = partitions.get(next.fetch_add(1, Ordering::Relaxed)) {
-            create(broker, settings, topic, *index, partition);
+            create(broker, settings, (topic, *index, partition), is_new);
         }
     };
     std::thread::scope(|scope| {
@@ -163,18 +171,18 @@ fn create_all(
 fn create(
     broker: &Broker,
     settings: &SettingsByTopic<'_>,
-    topic: &TopicImage,
-    index: PartitionIndex,
-    partition: &PartitionImage,
+    (topic, index, partition): (&TopicImage, PartitionIndex, &PartitionImage),
+    is_new: IsNew,
 ) {
     let Some(place) = partition.replicas.iter().position(|replica| *replica == broker.node_id) else {
         return;
     };
     let name = TopicPartition { topic: topic.name.clone(), partition: index };
-    let Some(directory) = broker.log_dirs.place(partition.directories.get(place).copied()) else {
-        tracing::error!(partition = %name, "no log directory takes writes: the partition stays offline");
-        return;
+    let placed = match broker.log_dirs.place(partition.directories.get(place).copied(), is_new.0) {
+        Ok(placed) => placed,
+        Err(error) => return tracing::error!(partition = %name, %error, "the partition is offline"),
     };
+    let directory = placed.held;
     let config = settings.of(&topic.name).log.clone();
     match directory.dir.create_log(&name, topic.id, config, broker.clock.now_ms()) {
         Ok(log) => {
@@ -186,6 +194,10 @@ fn create(
         }
     }
 }
+
+/// Whether a partition was never anywhere before, so that it may be made in any directory.
+#[derive(Debug, Clone, Copy)]
+struct IsNew(bool);
 
 struct Held {
     name: TopicPartition,
@@ -211,7 +223,6 @@ fn hold(
         high_watermark: held.high_watermark,
         ready: broker.ready.clone(),
     };
-    directory.count_in();
     let partition = Partition::new(parts, Leadership::of(image, broker.node_id));
     broker.partitions.insert(Arc::clone(&partition));
     partition
@@ -222,9 +233,7 @@ fn remove_topic(broker: &Broker, id: &Uuid) {
     let Some(topic) = broker.partitions.remove_topic(id) else { return };
     for partition in topic.partitions() {
         partition.set_removed();
-        if let Some(held) = broker.log_dirs.find(partition.directory()) {
-            held.count_out();
-        }
+        broker.mover.forget(partition.name());
         let due_ms = broker.clock.now_ms().saturating_add(partition.settings().log.file_delete_delay_ms);
         if let Err(error) = partition.directory().remove_log(partition.name(), due_ms) {
             tracing::error!(partition = %partition.name(), %error, "a deleted partition's folder was not renamed");

@@ -18,10 +18,11 @@ use ottla_cluster::{
 use ottla_model::{Clock, ErrorCode, NodeId, SystemClock};
 use ottla_network::{BlockingPool, Server, ServerConfig, ServerHandle};
 use ottla_protocol::messages::broker_registration::{self, BrokerRegistrationRequest};
-use ottla_storage::{LogDir, LogDirError};
+use ottla_storage::{LogDir, LogDirError, LogDirs};
 
 use crate::config::{BrokerConfig, HostPort, TopicTable};
 use crate::context::{Broker, BrokerParts, OpenError};
+use crate::disk_watch::{DiskWatch, OnFault};
 use crate::dispatch::Service;
 use crate::identity::{self, Identity, IdentityError};
 use crate::metadata_thread::{Fault, ImageThread, apply_until, first_image};
@@ -58,6 +59,7 @@ pub struct RunningBroker {
     broker: Arc<Broker>,
     controller: EmbeddedController,
     images: ImageThread,
+    disks: DiskWatch,
     pool: BlockingPool,
     directories: Vec<Arc<LogDir>>,
 }
@@ -133,38 +135,35 @@ impl RunningBroker {
         // The sockets first: a port that is taken is known before any file is touched.
         let server = Server::bind(server_config(&config, shares)?)?;
         let listeners = open_listeners(&config, &server);
-        let directories = open_directories(&config, shares)?;
-        let identity = Identity::settle(&config, &directories)?;
+        let Directories { set, all: directories, metadata } = Directories::open(&config, shares)?;
+        let identity = Identity::settle(&config, &directories, set.unusable())?;
         config.settle_node_id(identity.node_id);
         let config = Arc::new(config);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
 
         let Embedded { controller, link, mut feed } =
-            start_controller(&config, &identity, &directories, &clock)?;
+            start_controller(&config, &identity, (&metadata, &directories), &clock)?;
         let image = runtime.block_on(first_image(&mut *feed))?;
         let pool = blocking_pool(config.network.blocking_threads);
-        // A directory for the metadata alone takes no partitions.
-        let partition_dirs = directories.get(..config.log_dirs.len()).unwrap_or(&directories);
-        let previous_epoch = previous_broker_epoch(partition_dirs);
-        let ids = identity.directory_ids.iter().copied().map(Some);
+        let previous_epoch = previous_broker_epoch(&set);
         let parts = BrokerParts {
             config: Arc::clone(&config),
             cluster_id: identity.cluster_id.clone(),
             node_id: identity.node_id,
-            log_dirs: partition_dirs.iter().cloned().zip(ids).collect(),
+            log_dirs: set,
             controller: Arc::clone(&link),
             pool: pool.clone(),
             clock,
             reactors: config.network.reactors,
         };
         let broker = Broker::open(parts, image)?;
-        let registration = registration(&config, &identity, &listeners, previous_epoch)
+        let registration = registration(&broker, &identity, &listeners, previous_epoch)
             .map_err(StartError::from)
             .and_then(|registration| runtime.block_on(register(&broker, &*link, &mut *feed, registration)));
         let registration = registration.inspect(|()| broker.begin_coordinating());
-        let served = registration.and_then(|()| serve(server, &broker, &pool, feed, on_fault));
-        let (server, images) = match served {
+        let served = registration.and_then(|()| serve(server, &broker, &pool, (feed, metadata), on_fault));
+        let (server, images, disks) = match served {
             Ok(served) => served,
             Err(error) => {
                 // The logs are open, so they are closed in good order; of several errors the first one counts.
@@ -174,7 +173,7 @@ impl RunningBroker {
                 return Err(error);
             }
         };
-        Ok(Self { listeners, identity, config, server, broker, controller, images, pool, directories })
+        Ok(Self { listeners, identity, config, server, broker, controller, images, disks, pool, directories })
     }
 
     /// The open listeners, in the order of the configuration.
@@ -228,6 +227,7 @@ impl RunningBroker {
         }
         self.pool.shut_down();
         self.images.stop();
+        self.disks.stop();
         // The metadata log lies in a directory whose marker says that all is in order, so it is closed before that.
         let controller = self.controller.shutdown();
         self.broker.close()?;
@@ -278,20 +278,43 @@ fn blocking_pool(threads: usize) -> BlockingPool {
     BlockingPool::new("ottla-blocking", threads, threads.saturating_mul(BLOCKING_JOBS_PER_THREAD))
 }
 
-/// Makes and locks every directory, that of the metadata among them.
-fn open_directories(
-    config: &BrokerConfig,
-    shares: DescriptorShares,
-) -> Result<Vec<Arc<LogDir>>, LogDirError> {
-    let apart = !config.log_dirs.contains(&config.metadata_log_dir);
-    let paths: Vec<_> = config.log_dirs.iter().chain(apart.then_some(&config.metadata_log_dir)).collect();
-    let open_files_max = shares.files / paths.len().max(1);
-    paths.into_iter().map(|path| LogDir::open_with(path, open_files_max).map(Arc::new)).collect()
+/// All directories, locked.
+struct Directories {
+    /// Those that take partitions.
+    set: LogDirs,
+    /// Those that could be opened, and the metadata's if it is apart from them.
+    all: Vec<Arc<LogDir>>,
+    /// The one that holds the metadata.
+    metadata: Arc<LogDir>,
+}
+
+impl Directories {
+    /// Makes and locks every directory. Of those that take partitions some may be unusable; the metadata's must work.
+    fn open(config: &BrokerConfig, shares: DescriptorShares) -> Result<Self, LogDirError> {
+        let apart = !config.log_dirs.contains(&config.metadata_log_dir);
+        let count = config.log_dirs.len() + usize::from(apart);
+        let of_partitions = shares.files / count * config.log_dirs.len();
+        let set = LogDirs::open(&config.log_dirs, of_partitions)?;
+        let mut all: Vec<_> = set.iter().cloned().collect();
+        if apart {
+            all.push(Arc::new(LogDir::open_with(&config.metadata_log_dir, shares.files / count)?));
+        }
+        let metadata = all.iter().find(|dir| dir.path() == config.metadata_log_dir).cloned();
+        if let Some(metadata) = metadata {
+            return Ok(Self { set, all, metadata });
+        }
+        let unusable = set.unusable().iter().find(|dir| dir.path == config.metadata_log_dir);
+        Err(unusable.map_or(LogDirError::NoDirectory, |dir| LogDirError::Offline {
+            path: dir.path.clone(),
+            failure: Arc::clone(&dir.failure),
+        }))
+    }
 }
 
 /// The broker epoch that every directory noted when the last run stopped in good order; −1 if one did not.
-fn previous_broker_epoch(directories: &[Arc<LogDir>]) -> i64 {
-    let mut epochs = directories.iter().map(|directory| directory.previous_broker_epoch());
+fn previous_broker_epoch(directories: &LogDirs) -> i64 {
+    let usable = directories.iter().filter(|directory| directory.failure().is_none());
+    let mut epochs = usable.map(|directory| directory.previous_broker_epoch());
     let first = epochs.next().flatten();
     first.filter(|first| epochs.all(|epoch| epoch == Some(*first))).unwrap_or(NO_BROKER_EPOCH)
 }
@@ -299,20 +322,17 @@ fn previous_broker_epoch(directories: &[Arc<LogDir>]) -> i64 {
 fn start_controller(
     config: &Arc<BrokerConfig>,
     identity: &Identity,
-    directories: &[Arc<LogDir>],
+    (directory, directories): (&LogDir, &[Arc<LogDir>]),
     clock: &Arc<dyn Clock>,
 ) -> Result<Embedded, StartError> {
-    // Its directory is one of the log directories or, apart from them, the last one.
-    let place = config.log_dirs.iter().position(|path| *path == config.metadata_log_dir);
-    let place = place.unwrap_or(config.log_dirs.len());
-    let (Some(directory), Some(directory_id)) = (directories.get(place), identity.directory_ids.get(place))
-    else {
-        unreachable!("the metadata's directory is among the opened ones");
-    };
+    if let Some(failure) = directory.failure() {
+        return Err(LogDirError::Offline { path: directory.path(), failure }.into());
+    }
+    let directory_id = directory.id().ok_or(LogDirError::NoDirectory)?;
     identity::require_metadata(directory, directories)?;
     let (name, HostPort { host, port }) = config.controller_endpoint.clone();
     let embedded = EmbeddedConfig {
-        identity: NodeIdentity { node_id: identity.node_id, directory_id: *directory_id },
+        identity: NodeIdentity { node_id: identity.node_id, directory_id },
         voter_endpoint: Endpoint { listener: name, host, port, security_protocol: PLAINTEXT },
         controller: ControllerSettings {
             cluster_id: identity.cluster_id.clone(),
@@ -334,7 +354,7 @@ fn start_controller(
 
 /// How the broker presents itself to the controller.
 fn registration(
-    config: &BrokerConfig,
+    broker: &Broker,
     identity: &Identity,
     listeners: &[OpenListener],
     previous_broker_epoch: i64,
@@ -350,14 +370,16 @@ fn registration(
         min_supported_version: range.min,
         max_supported_version: range.max,
     };
-    let log_dirs = identity.directory_ids.iter().copied().take(config.log_dirs.len());
+    // Those that work: what lies in another one is offline.
+    let working = broker.log_dirs.iter().filter(|held| held.dir.failure().is_none());
+    let log_dirs = working.filter_map(|held| held.dir.id());
     Ok(BrokerRegistrationRequest {
         broker_id: identity.node_id,
         cluster_id: identity.cluster_id.clone(),
         incarnation_id: identity::random_id()?,
         listeners: listeners.iter().map(listener).collect(),
         features: features::supported().into_iter().map(feature).collect(),
-        rack: config.rack.clone(),
+        rack: broker.config.rack.clone(),
         log_dirs: log_dirs.collect(),
         previous_broker_epoch,
         ..BrokerRegistrationRequest::default()
@@ -386,11 +408,13 @@ fn serve(
     server: Server,
     broker: &Arc<Broker>,
     pool: &BlockingPool,
-    feed: Box<dyn MetadataFeed>,
+    (feed, metadata): (Box<dyn MetadataFeed>, Arc<LogDir>),
     on_fault: impl FnOnce(Fault) + Send + 'static,
-) -> Result<(ServerHandle, ImageThread), StartError> {
+) -> Result<(ServerHandle, ImageThread, DiskWatch), StartError> {
+    let on_fault = OnFault::new(on_fault);
+    let disks = DiskWatch::start(Arc::clone(broker), metadata, on_fault.clone())?;
     let serving = Arc::clone(broker);
     let server = server.start(pool.clone(), move |reactor| Service::new(Arc::clone(&serving), reactor))?;
-    let images = ImageThread::start(Arc::clone(broker), feed, on_fault)?;
-    Ok((server, images))
+    let images = ImageThread::start(Arc::clone(broker), feed, move |fault| on_fault.tell(fault))?;
+    Ok((server, images, disks))
 }

@@ -5,6 +5,9 @@ use ottla_model::Offset;
 use ottla_protocol::messages::allocate_producer_ids::{
     AllocateProducerIdsRequest, AllocateProducerIdsResponse,
 };
+use ottla_protocol::messages::assign_replicas_to_dirs::{
+    AssignReplicasToDirsRequest, AssignReplicasToDirsResponse,
+};
 use ottla_protocol::messages::broker_registration::{
     BrokerRegistrationRequest, BrokerRegistrationResponse, Feature, Listener,
 };
@@ -25,6 +28,8 @@ pub enum ControllerRequest {
     AllocateProducerIds(AllocateProducerIdsRequest),
     /// A broker has started.
     BrokerRegistration(BrokerRegistrationRequest),
+    /// In which of its directories a broker has replicas.
+    AssignReplicasToDirs(AssignReplicasToDirsRequest),
 }
 
 /// What a controller answers, of the same kind as the request.
@@ -38,6 +43,8 @@ pub enum ControllerResponse {
     AllocateProducerIds(AllocateProducerIdsResponse),
     /// To [`ControllerRequest::BrokerRegistration`].
     BrokerRegistration(BrokerRegistrationResponse),
+    /// To [`ControllerRequest::AssignReplicasToDirs`].
+    AssignReplicasToDirs(AssignReplicasToDirsResponse),
 }
 
 /// A committed answer.

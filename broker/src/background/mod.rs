@@ -1,10 +1,11 @@
 //! Work that nobody waits for and that comes rarely: what retention lets go, the files of what was deleted, producers that
-//! were silent for long, on one thread; compaction on threads of its own (`cleaner.rs`). Each job has a file of its own;
+//! were silent for long, on one thread; compaction (`cleaner.rs`) and moves between directories (`mover.rs`) on threads of their own. Each job has a file of its own;
 //! here is only when it runs.
 
 mod cleaner;
 mod deletion;
 mod expiry;
+mod mover;
 mod retention;
 
 use std::sync::{Arc, Weak};
@@ -17,6 +18,7 @@ use crate::context::Broker;
 
 pub(crate) use cleaner::Cleaners;
 pub use cleaner::{CleanerState, Uncleanable};
+pub(crate) use mover::{Mover, Moving};
 pub use retention::RetentionState;
 
 /// How often silent producers are looked for (Kafka's `producer.id.expiration.check.interval.ms`).

@@ -124,6 +124,9 @@ pub struct StorageConfig {
     pub initial_delay: Duration,
     /// `log.retention.check.interval.ms`.
     pub retention_interval: Duration,
+    /// `log.dir.free.bytes.min`: with less free space in a log directory producers are refused; −1 leaves it to the
+    /// broker, 0 is no limit.
+    pub free_bytes_min: i64,
     /// How logs are compacted.
     pub cleaner: CleanerConfig,
 }
@@ -347,6 +350,7 @@ impl StorageConfig {
             high_watermark_interval: duration(settings, "replica.high.watermark.checkpoint.interval.ms"),
             initial_delay: duration(settings, "log.initial.task.delay.ms"),
             retention_interval: duration(settings, "log.retention.check.interval.ms"),
+            free_bytes_min: settings.number("log.dir.free.bytes.min"),
             cleaner: CleanerConfig::new(settings),
         }
     }

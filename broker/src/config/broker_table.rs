@@ -246,6 +246,12 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
         .dynamic(),
     Property::new("log.dir", Kind::List, None).acts("The older name of log.dirs."),
     Property::new("log.dir.failure.timeout.ms", Kind::Long(1, i64::MAX), Some("30000")),
+    Property::new("log.dir.free.bytes.min", Kind::Long(-1, i64::MAX), Some("-1"))
+        .internal()
+        .acts(
+            "With less free space in a log directory, in bytes, producers to its partitions are refused; -1 for 256 MiB or a \
+             twentieth of the volume, whichever is less, 0 for no limit.",
+        ),
     Property::new("log.dirs", Kind::List, None)
         .acts("The directories that hold the data, separated by commas."),
     Property::new("log.flush.interval.messages", Kind::Long(1, i64::MAX), Some("9223372036854775807"))

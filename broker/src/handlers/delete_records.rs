@@ -42,7 +42,7 @@ fn delete_all(broker: &Broker, request: DeleteRecordsRequest) -> DeleteRecordsRe
                 continue;
             }
             let deleted = delete(broker, &topic.name, asked).map(|(partition, low_watermark)| {
-                moved.push((Arc::clone(partition.directory()), topics.len(), partitions.len()));
+                moved.push((partition.directory(), topics.len(), partitions.len()));
                 low_watermark
             });
             partitions.push(result(asked, deleted));

@@ -1,5 +1,6 @@
 //! One file an API: check, call, build the response. What several share about topics and addresses is in `shared.rs`.
 
+pub(crate) mod alter_replica_log_dirs;
 pub(crate) mod api_versions;
 pub(crate) mod consumer_group_describe;
 pub(crate) mod consumer_group_heartbeat;
@@ -10,6 +11,7 @@ pub(crate) mod delete_topics;
 pub(crate) mod describe_cluster;
 pub(crate) mod describe_configs;
 pub(crate) mod describe_groups;
+pub(crate) mod describe_log_dirs;
 pub(crate) mod describe_topic_partitions;
 pub(crate) mod fetch;
 pub(crate) mod find_coordinator;

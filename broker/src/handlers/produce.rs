@@ -30,6 +30,7 @@ use crate::internal_topics;
 use crate::partition::append::Acks;
 use crate::partition::{Partition, PartitionError};
 use crate::partition_map::HeldTopic;
+use crate::room::ShortOfRoom;
 
 /// The first version that may carry zstd.
 const ZSTD_SINCE: i16 = 7;
@@ -263,6 +264,9 @@ impl Append<'_> {
         }
         // Leadership is looked at again with the append; here it saves the check of a batch that is not for us.
         partition.check_leader(LeaderEpoch::UNKNOWN)?;
+        if let Err(short) = partition.place().flush.room.check() {
+            return Err(Refusal::of_disk(&short));
+        }
         let settings = partition.settings();
         let checked =
             check_batch_within(records.clone(), &settings.rules, self.now_ms, &mut self.budget_bytes)
@@ -348,6 +352,13 @@ impl Refusal {
         let of_producer =
             matches!(code, ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER | ErrorCode::INVALID_PRODUCER_EPOCH);
         Self { log_start: if of_producer { log_start } else { Offset::UNKNOWN }, ..code.into() }
+    }
+}
+
+impl Refusal {
+    /// The disk is nearly full: clients try again, and tell this when they give up.
+    fn of_disk(short: &ShortOfRoom) -> Self {
+        Self { message: Some(short.to_compact_string()), ..ErrorCode::KAFKA_STORAGE_ERROR.into() }
     }
 }
 

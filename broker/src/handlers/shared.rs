@@ -30,7 +30,11 @@ pub(super) fn find_partition<'a>(
     topic: &'a HeldTopic,
     index: PartitionIndex,
 ) -> Result<&'a Arc<Partition>, ErrorCode> {
-    topic.partition(index).ok_or_else(|| why_not_held(broker, &topic.name, index))
+    let partition = topic.partition(index).ok_or_else(|| why_not_held(broker, &topic.name, index))?;
+    match partition.offline() {
+        Some(_) => Err(ErrorCode::KAFKA_STORAGE_ERROR),
+        None => Ok(partition),
+    }
 }
 
 /// Why a partition is not held here though its topic is, or though somebody asks for it.
@@ -122,7 +126,9 @@ impl<'a> Whereabouts<'a> {
     /// Whether a replica is on this broker and its log not open.
     fn is_offline_on(&self, replica: NodeId, index: PartitionIndex) -> bool {
         replica == self.broker.node_id
-            && self.held.as_ref().is_none_or(|held| held.partition(index).is_none())
+            && self.held.as_ref().is_none_or(|held| {
+                held.partition(index).is_none_or(|partition| partition.offline().is_some())
+            })
     }
 }
 

@@ -35,7 +35,7 @@ impl Partition {
     ) -> Result<AppendInfo, PartitionError> {
         let epoch = self.check_append(acks)?;
         let size = batch.size() as u64;
-        self.note(self.log.append_as_leader(batch, epoch, now_ms), size)
+        self.note(self.place().log.append_as_leader(batch, epoch, now_ms), size)
     }
 
     /// Appends a transaction's marker as leader.
@@ -47,7 +47,7 @@ impl Partition {
     ) -> Result<AppendInfo, PartitionError> {
         let epoch = self.check_append(Acks::InSync)?;
         let size = marker.size() as u64;
-        self.note(self.log.append_marker(marker, rule, epoch, now_ms), size)
+        self.note(self.place().log.append_marker(marker, rule, epoch, now_ms), size)
     }
 
     /// Whether something may be appended: the epoch to append it in.
@@ -97,7 +97,8 @@ impl Partition {
     /// What is the disk's fault, not the request's, is told in the log too.
     fn tell_write_error(&self, error: &PartitionError) {
         if matches!(error, PartitionError::Log(LogError::Io { .. } | LogError::DirectoryFailed(_))) {
-            self.flush.errors.of_partition(&self.directory.path(), &self.name, error);
+            let place = self.place();
+            place.flush.errors.of_partition(&place.directory.path(), &self.name, error);
         }
     }
 
@@ -115,25 +116,25 @@ impl Partition {
         let end = info.log_end.offset;
         self.positions.log_end_is(end);
         if !self.dirty.swap(true, Ordering::AcqRel) {
-            self.flush.note_dirty(self);
+            self.place().flush.note_dirty(self);
         }
         let unflushed = self.unflushed_bytes.fetch_add(size, Ordering::Relaxed) + size;
         if info.flush_due {
             // Consumers see it once it is durable, as with a leader that fsyncs within the append.
-            self.flush.request(self, end);
+            self.place().flush.request(self, end);
             return;
         }
         self.commit(end);
         if unflushed >= UNFLUSHED_BYTES_MAX && unflushed - size < UNFLUSHED_BYTES_MAX {
-            self.flush.request(self, end);
+            self.place().flush.request(self, end);
         } else if let Some(rolled_at) = info.rolled_at {
-            self.flush.request(self, rolled_at);
+            self.place().flush.request(self, rolled_at);
         }
     }
 
     /// Everything below `end` is on every replica that counts: with one replica, here.
     fn commit(&self, end: Offset) {
-        if self.positions.raise_high_watermark(end, |mark| self.log.first_undecided(mark)) {
+        if self.positions.raise_high_watermark(end, |mark| self.place().log.first_undecided(mark)) {
             self.waiters.moved(self.key);
         }
     }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use ottla_cluster::PartitionImage;
 use ottla_model::{LeaderEpoch, NodeId, Offset, PartitionIndex, TopicName, Uuid};
-use ottla_storage::{Log, LogDir, LogError, TopicPartition};
+use ottla_storage::{DirectoryFailure, Log, LogDir, LogError, TopicPartition};
 
 pub(crate) use positions::Positions;
 
@@ -94,9 +94,7 @@ pub(crate) struct Partition {
     key: PartitionKey,
     name: TopicPartition,
     topic_id: Uuid,
-    log: Arc<dyn Log>,
-    directory: Arc<LogDir>,
-    flush: Arc<FlushQueue>,
+    place: ArcSwap<Place>,
     leadership: ArcSwap<Leadership>,
     settings: ArcSwap<PartitionSettings>,
     positions: PositionsCell,
@@ -106,6 +104,13 @@ pub(crate) struct Partition {
     dirty: AtomicBool,
     /// Appended since the last flush was asked for.
     unflushed_bytes: AtomicU64,
+}
+
+/// Where a partition's records are: exchanged as one when it has moved to another directory.
+pub(crate) struct Place {
+    pub(crate) log: Arc<dyn Log>,
+    pub(crate) directory: Arc<LogDir>,
+    pub(crate) flush: Arc<FlushQueue>,
 }
 
 /// What a partition is made of.
@@ -133,9 +138,11 @@ impl Partition {
             positions: PositionsCell::opened(at.log_start, at.log_end.offset, parts.high_watermark, |mark| {
                 parts.log.first_undecided(mark)
             }),
-            log: parts.log,
-            directory: parts.directory,
-            flush: parts.flush,
+            place: ArcSwap::from_pointee(Place {
+                log: parts.log,
+                directory: parts.directory,
+                flush: parts.flush,
+            }),
             leadership: ArcSwap::from_pointee(leadership),
             settings: ArcSwap::new(parts.settings),
             waiters: Waiters::new(parts.ready),
@@ -167,8 +174,29 @@ impl Partition {
         self.topic_id
     }
 
-    pub(crate) fn directory(&self) -> &Arc<LogDir> {
-        &self.directory
+    pub(crate) fn directory(&self) -> Arc<LogDir> {
+        Arc::clone(&self.place.load().directory)
+    }
+
+    /// Where the records are now. It may be another place a moment later.
+    pub(crate) fn place(&self) -> arc_swap::Guard<Arc<Place>> {
+        self.place.load()
+    }
+
+    /// Why the partition's directory is offline, if it is.
+    pub(crate) fn offline(&self) -> Option<Arc<DirectoryFailure>> {
+        self.place.load().directory.failure()
+    }
+
+    /// The log has moved to another directory, everything that was in it with it.
+    pub(crate) fn moved(self: &Arc<Self>, place: Place) {
+        place.log.begin_epoch(self.leadership.load().epoch);
+        let flush = Arc::clone(&place.flush);
+        self.place.store(Arc::new(place));
+        // The flusher of the former directory forgets it at its next turn; this one sees to it from now on.
+        self.dirty.store(true, Ordering::Release);
+        flush.note_dirty(self);
+        self.waiters.moved(self.key);
     }
 
     pub(crate) fn waiters(&self) -> &Waiters {
@@ -187,8 +215,8 @@ impl Partition {
         self.leadership.load()
     }
 
-    pub(crate) fn log(&self) -> &Arc<dyn Log> {
-        &self.log
+    pub(crate) fn log(&self) -> Arc<dyn Log> {
+        Arc::clone(&self.place.load().log)
     }
 
     /// Takes over what the metadata says of the leader, and wakes whoever waits: what they wait for may not come.
@@ -200,7 +228,7 @@ impl Partition {
 
     /// Takes over where the log begins since records were taken away at its start.
     pub(crate) fn log_start_moved(&self) {
-        if self.positions.log_start_is(self.log.positions().log_start) {
+        if self.positions.log_start_is(self.place.load().log.positions().log_start) {
             self.waiters.moved(self.key);
         }
     }
@@ -210,18 +238,19 @@ impl Partition {
         if !leadership.here {
             return;
         }
-        self.log.begin_epoch(leadership.epoch);
+        let place = self.place.load();
+        place.log.begin_epoch(leadership.epoch);
         if leadership.replicas == 1 {
             // The only replica has everything that is on all in-sync replicas.
             let end = self.positions.get().log_end;
-            self.positions.raise_high_watermark(end, |mark| self.log.first_undecided(mark));
+            self.positions.raise_high_watermark(end, |mark| place.log.first_undecided(mark));
         }
     }
 
     /// Takes over the topic's changed settings.
     pub(crate) fn set_settings(&self, settings: Arc<PartitionSettings>) {
-        self.log.configure(settings.log.clone());
-        self.settings.store(settings);
+        self.settings.store(Arc::clone(&settings));
+        self.place.load().log.configure(settings.log.clone());
     }
 
     /// The topic is gone: nothing is appended or read any more, and whoever waits is told.
@@ -251,7 +280,7 @@ impl Partition {
 
     /// Passes while the partition's directory takes writes.
     pub(crate) fn check_writable(&self) -> Result<(), PartitionError> {
-        match self.directory.failure() {
+        match self.offline() {
             Some(failure) => Err(LogError::DirectoryFailed(failure).into()),
             None => Ok(()),
         }

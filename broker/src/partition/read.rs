@@ -104,11 +104,12 @@ impl Partition {
             let Positions { log_start: start, log_end: end, .. } = positions;
             return Err(LogError::OffsetOutOfRange { wanted: from.offset, start, end }.into());
         }
+        let place = self.place();
         let CommittedRead { outcome, aborted } = match isolation {
             Isolation::ReadUncommitted => {
-                CommittedRead { outcome: self.log.read(&request)?, aborted: Vec::new() }
+                CommittedRead { outcome: place.log.read(&request)?, aborted: Vec::new() }
             }
-            Isolation::ReadCommitted => self.log.read_committed(&request)?,
+            Isolation::ReadCommitted => place.log.read_committed(&request)?,
         };
         let records = match outcome {
             ReadOutcome::WouldBlock => return Ok(ReadResult::WouldBlock),
@@ -127,7 +128,7 @@ impl Partition {
         if from.last_epoch == LeaderEpoch::UNKNOWN {
             return Ok(None);
         }
-        let Some(end) = self.log.end_offset_for_epoch(from.last_epoch) else {
+        let Some(end) = self.place().log.end_offset_for_epoch(from.last_epoch) else {
             let Positions { log_start: start, log_end: end, .. } = *positions;
             return Err(LogError::OffsetOutOfRange { wanted: from.offset, start, end }.into());
         };

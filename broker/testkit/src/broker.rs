@@ -21,6 +21,8 @@ pub struct TestBroker {
 pub struct TestBrokerBuilder {
     directory: Arc<TempDir>,
     overrides: Vec<(String, String)>,
+    /// Folders of the directory that are log directories; without any it is one itself.
+    log_dirs: Vec<String>,
 }
 
 impl TestBroker {
@@ -92,13 +94,20 @@ impl Drop for TestBroker {
 
 impl TestBrokerBuilder {
     fn new() -> Self {
-        Self { directory: Arc::new(temporary_directory()), overrides: Vec::new() }
+        Self { directory: Arc::new(temporary_directory()), overrides: Vec::new(), log_dirs: Vec::new() }
     }
 
     /// The same with a configuration set, Kafka's name and the text of its value.
     #[must_use]
     pub fn set(mut self, key: &str, value: &str) -> Self {
         self.overrides.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same with several log directories: folders of these names in the directory of its data.
+    #[must_use]
+    pub fn log_dirs(mut self, names: &[&str]) -> Self {
+        self.log_dirs = names.iter().map(|name| (*name).to_owned()).collect();
         self
     }
 
@@ -127,7 +136,13 @@ impl TestBrokerBuilder {
     fn start_broker(&self) -> Result<RunningBroker, StartError> {
         let mut overrides = vec![("listeners".to_owned(), "PLAINTEXT://127.0.0.1:0".to_owned())];
         overrides.extend(self.overrides.iter().cloned());
-        let data = Some(self.directory.path().to_owned());
+        let mut data = Some(self.directory.path().to_owned());
+        if !self.log_dirs.is_empty() {
+            let paths =
+                self.log_dirs.iter().map(|name| self.directory.path().join(name).display().to_string());
+            overrides.push(("log.dirs".to_owned(), paths.collect::<Vec<_>>().join(",")));
+            data = None;
+        }
         let sources = Sources { overrides, data, ..Sources::default() };
         let (config, _) = BrokerConfig::load(&sources).unwrap_or_else(|error| panic!("{error}"));
         RunningBroker::start(config, |fault| panic!("the broker had to stop: {fault}"))

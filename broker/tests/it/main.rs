@@ -22,6 +22,7 @@ mod hostile;
 mod idempotence;
 mod kill;
 mod list_offsets;
+mod log_dirs;
 mod metadata;
 mod produce;
 mod read_committed;

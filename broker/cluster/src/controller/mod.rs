@@ -1,6 +1,7 @@
 //! The controller as a state machine: a request becomes records and an answer, and only replaying the records changes
 //! its state. It does no I/O, asks no clock, and draws nothing at random: what it needs of these is handed in.
 
+mod assign_dirs;
 mod brokers;
 mod create_topics;
 mod delete_topics;
@@ -73,6 +74,7 @@ pub fn decide(
         ControllerRequest::DeleteTopics(request) => delete_topics::decide(settings, image, request),
         ControllerRequest::AllocateProducerIds(request) => producer_ids::decide(image, request),
         ControllerRequest::BrokerRegistration(request) => brokers::decide(settings, image, request, occasion),
+        ControllerRequest::AssignReplicasToDirs(request) => assign_dirs::decide(image, request),
     }
 }
 
