@@ -21,8 +21,9 @@ use bytes::Bytes;
 
 use super::beat::{Kind, Waiting};
 use super::fence::member_of;
-use super::heartbeat::{Caller, new_member_id, replace};
+use super::heartbeat::Caller;
 use super::member::{Member, MemberState};
+use super::speaker::{new_member_id, replace};
 use super::state::ConsumerGroup;
 use super::{ConsumerAfter, ConsumerTimer, Refusal};
 use crate::config::MigrationPolicy;

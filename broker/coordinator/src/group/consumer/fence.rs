@@ -7,8 +7,9 @@ use ottla_protocol::messages::consumer_group_heartbeat::{
     ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse,
 };
 
-use super::heartbeat::{check_instance, unknown_instance};
+use super::heartbeat::{no_group, other_kind};
 use super::member::{Member, Owned, PAUSED_EPOCH};
+use super::speaker::{check_instance, unknown_instance, unknown_member};
 use super::state::ConsumerGroup;
 use super::{ConsumerAfter, ConsumerTimer, Refusal, records};
 use crate::event::Token;
@@ -27,13 +28,8 @@ impl GroupMachine {
         let id = &request.group_id;
         let group = match self.groups.get(id) {
             Some(Group::Consumer(group)) => group,
-            Some(Group::Classic(_)) => {
-                let message = format!("Group {id} is not a consumer group.");
-                return Err(Refusal::new(ErrorCode::GROUP_ID_NOT_FOUND, message));
-            }
-            None => {
-                return Err(Refusal::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} not found.")));
-            }
+            Some(Group::Classic(_)) => return Err(other_kind(id)),
+            None => return Err(no_group(id)),
         };
         let member = member_of(group, &request.member_id, request.instance_id.as_deref())?;
         let member_id = member.id.clone();
@@ -128,10 +124,7 @@ pub(super) fn member_of<'a>(
     instance: Option<&str>,
 ) -> Result<&'a Member, Refusal> {
     match instance {
-        None => group.members.get(id).ok_or_else(|| {
-            let message = format!("Member {id} is not a member of group {}.", group.id);
-            Refusal::new(ErrorCode::UNKNOWN_MEMBER_ID, message)
-        }),
+        None => group.members.get(id).ok_or_else(|| unknown_member(group, id)),
         Some(instance) => {
             let member = group.static_member(Some(instance)).ok_or_else(|| unknown_instance(instance))?;
             check_instance(member, id, instance)?;

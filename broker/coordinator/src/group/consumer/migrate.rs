@@ -2,23 +2,21 @@
 //! of the newer protocol when a member of that joins it; it becomes classic again when the last such member is gone, or
 //! comes back as a static member by the classic protocol. What members have, they keep.
 
-use std::collections::BTreeSet;
-
 use bytes::Bytes;
 use compact_str::CompactString;
-use ottla_model::{ErrorCode, GroupId, Uuid};
+use ottla_model::{ErrorCode, GroupId};
+use ottla_protocol::Message;
 use ottla_protocol::internal::group::consumer_group_member_metadata::{
     ClassicMemberMetadata, ClassicProtocol,
 };
 use ottla_protocol::internal::{
-    ConsumerProtocolAssignment, ConsumerProtocolSubscription, consumer_protocol, decode_versioned_or_newer,
-    encode_versioned,
+    ConsumerOffsetsRecord, ConsumerProtocolAssignment, ConsumerProtocolSubscription, consumer_protocol,
+    decode_versioned_or_newer, encode_versioned,
 };
 use ottla_protocol::messages::join_group::JoinGroupRequestProtocol;
 
 use super::beat::Waiting;
 use super::classic_member::version_of;
-use super::hash::TopicHashes;
 use super::member::{Member, MemberState, with_epoch};
 use super::state::ConsumerGroup;
 use super::{ConsumerAfter, ConsumerTimer, Refusal, records};
@@ -27,6 +25,21 @@ use crate::group::assignor::Partitions;
 use crate::group::classic::{self, ClassicGroup};
 use crate::machine::{After, GroupMachine, Outcome, Step, Timer, failure_code};
 use crate::topics::Topics;
+
+/// Why a classic group stays one.
+#[derive(Debug, thiserror::Error)]
+enum Unfit {
+    #[error("group.consumer.migration.policy does not allow another kind")]
+    Policy,
+    #[error("its members are no consumers")]
+    NoConsumers,
+    #[error("it has {members} members, where group.consumer.max.size allows {max}")]
+    TooMany { members: usize, max: usize },
+    #[error("what member {member} subscribes to or was assigned cannot be read")]
+    Unreadable { member: CompactString },
+    #[error("the assignor of its leader has told member {member} more than partitions, which would be lost")]
+    MoreThanPartitions { member: CompactString },
+}
 
 /// A group on its way to the classic protocol.
 #[derive(Debug)]
@@ -50,41 +63,35 @@ impl GroupMachine {
         if classic.is_empty() {
             return Ok(ConsumerGroup::new(classic.id.clone()));
         }
-        let refuse = |why: &str| {
-            let message =
-                format!("Cannot upgrade classic group {} to consumer group because {why}.", classic.id);
-            Refusal::new(ErrorCode::GROUP_ID_NOT_FOUND, message)
-        };
-        if !self.config.consumer.migration.allows_upgrade() {
-            return Err(refuse("online upgrade is disabled"));
-        }
-        if !classic.has_consumers() {
-            return Err(refuse("the group does not use the consumer embedded protocol"));
-        }
-        if classic.members().len() > self.config.consumer.members_max {
-            return Err(refuse("the group size exceeds the consumer group maximum size"));
-        }
-        let group = upgraded(classic, &*self.topics, &self.topic_hashes).map_err(refuse)?;
-        step.records.extend(group.members.values().map(|member| records::member(&group.id, member)));
-        step.records.push(records::epoch(&group.id, group.epoch, group.metadata_hash));
-        let targets = group.targets.iter();
-        step.records.extend(targets.map(|(id, target)| records::target(&group.id, id, target)));
-        step.records.push(records::target_epoch(&group.id, group.assignment_epoch, 0));
-        step.records.extend(group.members.values().map(|member| records::current(&group.id, member)));
+        let mut group =
+            self.check_fit(classic).and_then(|()| upgraded(classic, &*self.topics)).map_err(|why| {
+                let message = format!("Group {} stays one of the classic protocol: {why}.", classic.id);
+                Refusal::new(ErrorCode::GROUP_ID_NOT_FOUND, message)
+            })?;
+        group.metadata_hash = group.subscriptions(&[], None).hash(&*self.topics, &self.topic_hashes);
+        step.records.extend(all_records(&group));
         step.after.push(After::Consumer(ConsumerAfter::Upgraded { group: group.id.clone() }));
         Ok(group)
+    }
+
+    fn check_fit(&self, classic: &ClassicGroup) -> Result<(), Unfit> {
+        let (members, max) = (classic.members().len(), self.config.consumer.members_max);
+        match () {
+            () if !self.config.consumer.migration.allows_upgrade() => Err(Unfit::Policy),
+            () if !classic.has_consumers() => Err(Unfit::NoConsumers),
+            () if members > max => Err(Unfit::TooMany { members, max }),
+            () => Ok(()),
+        }
     }
 
     /// A classic group has become one of the newer protocol: its members have their sessions to be heard from.
     pub(super) fn upgraded(&mut self, id: &GroupId, step: &Step) {
         let Some(Group::Consumer(group)) = self.groups.get(id) else { return };
         tracing::info!(group = %id, members = group.members.len(), "is of the newer protocol now");
-        let sessions = group.members.values().filter_map(|member| {
-            let session = member.classic.as_ref()?.session_timeout_ms;
-            Some((member.id.clone(), step.now.after_ms(session.into())))
-        });
-        for (member, due) in sessions.collect::<Vec<_>>() {
-            self.timers.set(Timer::Consumer(id.clone(), ConsumerTimer::Session(member)), due);
+        for member in group.members.values() {
+            let Some(classic) = &member.classic else { continue };
+            let due = step.now.after_ms(classic.session_timeout_ms.into());
+            self.timers.set(Timer::Consumer(id.clone(), ConsumerTimer::Session(member.id.clone())), due);
         }
     }
 
@@ -108,28 +115,24 @@ impl GroupMachine {
         step: &mut Step,
     ) -> bool {
         let Some(group) = self.consumer_group(id.as_str()) else { return false };
-        let replaced = joining.map(|(_, replaced)| replaced);
-        let stay = group.members.values().filter(|member| {
-            !gone.contains(&member.id) && replaced.is_none_or(|replaced| *replaced != member.id)
-        });
-        let members = stay.map(|member| (member, &member.id)).chain(joining);
-        let members = members.filter_map(|(member, target)| {
-            classic_member(member, group.targets.get(target).unwrap_or(&Partitions::new()), &*self.topics)
-        });
-        let Some(classic) = ClassicGroup::between_rounds(id.clone(), group.epoch, members, step.now.wall_ms)
-        else {
-            return false;
+        let new_id = |member: &CompactString| match joining {
+            Some((joining, replaced)) if replaced == member => Some(&joining.id),
+            _ => None,
         };
-        // The one that is replaced has its tombstones already, under its own id.
-        let present: Vec<&CompactString> = group
+        let stay = group
             .members
-            .keys()
-            .map(|member| match joining {
-                Some((joining, replaced)) if replaced == member => &joining.id,
-                _ => member,
-            })
-            .collect();
-        step.records.extend(records::group_gone(id, present.iter().copied(), group.regexes.keys()));
+            .values()
+            .filter(|member| !gone.contains(&member.id) && new_id(&member.id).is_none());
+        let with_targets = stay.map(|member| (member, &member.id)).chain(joining);
+        let none = Partitions::new();
+        let members = with_targets.filter_map(|(member, of)| {
+            classic_member(member, group.targets.get(of).unwrap_or(&none), &*self.topics)
+        });
+        let made = ClassicGroup::between_rounds(id.clone(), group.epoch, members, step.now.wall_ms);
+        let Some(classic) = made else { return false };
+        // The one that is replaced has its tombstones already, under its own id.
+        let present = group.members.keys().map(|member| new_id(member).unwrap_or(member));
+        step.records.extend(records::group_gone(id, present, group.regexes.keys()));
         step.records.push(classic.record());
         let rebalance = joining.is_none() || group.assignment_epoch < epoch;
         let Some(group) = self.consumer_group_mut(id.as_str()) else { return false };
@@ -142,24 +145,26 @@ impl GroupMachine {
 
     /// The group is classic, or could not be written as such and stays what it was.
     pub(super) fn downgraded(&mut self, downgrade: Downgrade, outcome: Outcome, step: &mut Step) {
-        let code = outcome.map_or_else(failure_code, |()| ErrorCode::REBALANCE_IN_PROGRESS);
-        for waiting in downgrade.waiting {
-            let still_there = downgrade.classic.member(&waiting.member).is_some();
-            let code = if outcome.is_ok() && !still_there { ErrorCode::UNKNOWN_MEMBER_ID } else { code };
+        let Downgrade { id, classic, waiting, rebalance } = downgrade;
+        for waiting in waiting {
+            let code = match outcome {
+                Err(failure) => failure_code(failure),
+                Ok(()) if classic.member(&waiting.member).is_some() => ErrorCode::REBALANCE_IN_PROGRESS,
+                Ok(()) => ErrorCode::UNKNOWN_MEMBER_ID,
+            };
             waiting.refuse(code, step);
         }
         if outcome.is_err() {
             return;
         }
-        let id = downgrade.id;
-        tracing::info!(group = %id, members = downgrade.classic.members().len(), "is of the classic protocol now");
-        for member in downgrade.classic.members() {
+        tracing::info!(group = %id, members = classic.members().len(), "is of the classic protocol now");
+        for member in classic.members() {
             self.cancel_member_timers(&id, &member.id);
         }
         // As replayed, but with all protocols that its members speak.
-        self.groups.insert(id.clone(), Group::Classic(*downgrade.classic));
+        self.groups.insert(id.clone(), Group::Classic(*classic));
         self.classic_begin(&id, step);
-        if downgrade.rebalance
+        if rebalance
             && let Some((group, mut scope)) = self.classic(id.as_str(), step)
             && group.state == classic::State::Stable
         {
@@ -168,67 +173,85 @@ impl GroupMachine {
     }
 }
 
-/// The members of a classic group with what they have, at the epoch that is their generation.
-fn upgraded(
-    classic: &ClassicGroup,
-    topics: &dyn Topics,
-    hashes: &TopicHashes,
-) -> Result<ConsumerGroup, &'static str> {
+/// The members of a classic group with what they have, at the epoch that is their generation. What each is to have is the
+/// same, so that nobody moves before the next change.
+fn upgraded(classic: &ClassicGroup, topics: &dyn Topics) -> Result<ConsumerGroup, Unfit> {
+    let generation = classic.generation;
     let mut group = ConsumerGroup::new(classic.id.clone());
-    group.epoch = classic.generation;
-    group.assignment_epoch = classic.generation;
+    (group.epoch, group.assignment_epoch) = (generation, generation);
     let protocol = classic.protocol.as_deref().unwrap_or_default();
     for member in classic.members() {
-        let assigned = assigned(&member.assignment, topics)?;
-        let subscription = member.metadata(protocol);
-        let (subscription, _): (ConsumerProtocolSubscription, i16) = decode_versioned_or_newer(subscription)
-            .map_err(|_| "the embedded consumer protocol is malformed")?;
-        let protocols = member
-            .protocols
-            .iter()
-            .map(|spoken| ClassicProtocol { name: spoken.name.clone(), metadata: spoken.metadata.clone() });
-        group.targets.insert(member.id.clone(), assigned.clone());
-        group.put_member(Member {
-            epoch: classic.generation,
-            previous_epoch: classic.generation,
+        let has = assigned(member, topics)?;
+        let stands = Member {
+            epoch: generation,
+            previous_epoch: generation,
             state: MemberState::Stable,
-            instance_id: member.instance.clone(),
-            rack_id: subscription.rack_id.filter(|rack| !rack.is_empty()),
-            rebalance_timeout_ms: member.rebalance_timeout_ms,
-            client_id: member.client_id.clone(),
-            client_host: member.client_host.clone(),
-            topics: subscription.topics.into_iter().collect(),
-            assigned: with_epoch(&assigned, classic.generation),
-            classic: Some(ClassicMemberMetadata {
-                session_timeout_ms: member.session_timeout_ms,
-                supported_protocols: protocols.collect(),
-            }),
-            ..Member::new(member.id.clone())
-        });
+            assigned: with_epoch(&has, generation),
+            ..described(member, protocol)?
+        };
+        group.targets.insert(member.id.clone(), has);
+        group.put_member(stands);
     }
-    group.metadata_hash = group.subscriptions(&[], None).hash(topics, hashes);
     Ok(group)
 }
 
-/// What the leader gave a member.
-fn assigned(bytes: &Bytes, topics: &dyn Topics) -> Result<Partitions, &'static str> {
-    if bytes.is_empty() {
-        return Ok(Partitions::new());
-    }
-    let (assignment, _): (ConsumerProtocolAssignment, i16) = decode_versioned_or_newer(bytes.clone())
-        .map_err(|_| "the embedded consumer protocol is malformed")?;
-    if assignment.user_data.is_some_and(|data| !data.is_empty()) {
-        return Err("an unsupported custom assignor is in use: what it told its members would be lost");
-    }
-    let known = assignment.assigned_partitions.into_iter().filter(|topic| !topic.partitions.is_empty());
-    let known = known.filter_map(|topic| {
-        let id: Uuid = topics.by_name(topic.topic.as_str())?.id;
-        Some((id, topic.partitions.into_iter().collect::<BTreeSet<_>>()))
-    });
-    Ok(known.collect())
+/// What a member of the classic protocol has said of itself.
+fn described(member: &classic::Member, protocol: &str) -> Result<Member, Unfit> {
+    let subscription: ConsumerProtocolSubscription = read(member.metadata(protocol), &member.id)?;
+    let protocols = member.protocols.iter();
+    let protocols =
+        protocols.map(|own| ClassicProtocol { name: own.name.clone(), metadata: own.metadata.clone() });
+    let classic = ClassicMemberMetadata {
+        session_timeout_ms: member.session_timeout_ms,
+        supported_protocols: protocols.collect(),
+    };
+    Ok(Member {
+        topics: subscription.topics.into_iter().collect(),
+        rack_id: subscription.rack_id.filter(|rack| !rack.is_empty()),
+        instance_id: member.instance.clone(),
+        rebalance_timeout_ms: member.rebalance_timeout_ms,
+        client_id: member.client_id.clone(),
+        client_host: member.client_host.clone(),
+        classic: Some(classic),
+        ..Member::new(member.id.clone())
+    })
 }
 
-/// The member as one of a classic group, with what it is to have as its assignment.
+/// What the leader gave a member. Topics that are gone are left out.
+fn assigned(member: &classic::Member, topics: &dyn Topics) -> Result<Partitions, Unfit> {
+    if member.assignment.is_empty() {
+        return Ok(Partitions::new());
+    }
+    let assignment: ConsumerProtocolAssignment = read(member.assignment.clone(), &member.id)?;
+    if assignment.user_data.is_some_and(|data| !data.is_empty()) {
+        return Err(Unfit::MoreThanPartitions { member: member.id.clone() });
+    }
+    let mut has = Partitions::new();
+    for topic in assignment.assigned_partitions.into_iter().filter(|topic| !topic.partitions.is_empty()) {
+        if let Some(known) = topics.by_name(topic.topic.as_str()) {
+            has.insert(known.id, topic.partitions.into_iter().collect());
+        }
+    }
+    Ok(has)
+}
+
+fn read<M: Message>(bytes: Bytes, member: &CompactString) -> Result<M, Unfit> {
+    let read = decode_versioned_or_newer(bytes).map(|(message, _)| message);
+    read.map_err(|_| Unfit::Unreadable { member: member.clone() })
+}
+
+/// A whole group as records, in the order in which Kafka writes them when it takes a group over.
+fn all_records(group: &ConsumerGroup) -> Vec<ConsumerOffsetsRecord> {
+    let (id, members) = (&group.id, group.members.values());
+    let mut all: Vec<_> = members.clone().map(|member| records::member(id, member)).collect();
+    all.push(records::epoch(id, group.epoch, group.metadata_hash));
+    all.extend(group.targets.iter().map(|(member, target)| records::target(id, member, target)));
+    all.push(records::target_epoch(id, group.assignment_epoch, 0));
+    all.extend(members.map(|member| records::current(id, member)));
+    all
+}
+
+/// The member as one of a classic group, with what it is to have as its assignment, in the version of its subscription.
 fn classic_member(member: &Member, target: &Partitions, topics: &dyn Topics) -> Option<classic::Member> {
     let spoken = member.classic.as_ref()?;
     let version = version_of(&spoken.supported_protocols.first()?.metadata);

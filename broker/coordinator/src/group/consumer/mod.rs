@@ -1,8 +1,8 @@
 //! Groups of the newer protocol (KIP-848). Their functions are the machine's, so that they see its settings, topics and
 //! timers; each decides into a [`Step`] and changes no durable state, which only [`GroupMachine::consumer_replay`] does.
 //!
-//! A heartbeat goes `heartbeat` (what the member says; the group's epoch) → `assign` (new targets, if they are due) →
-//! `beat` (the member's step, `reconcile`, and the answer). Who leaves or falls silent goes by `fence`. Members of the
+//! A heartbeat goes `heartbeat` (what the member says, and by `speaker` who it is) → `subscribe` (the group's epoch) →
+//! `assign` (new targets, if they are due) → `beat` (the member's step, `reconcile`, and the answer). Who leaves or falls silent goes by `fence`. Members of the
 //! classic protocol that live in such a group: `classic_member`.
 
 mod assign;
@@ -18,7 +18,9 @@ mod reconcile;
 mod records;
 mod regex;
 mod replay;
+mod speaker;
 mod state;
+mod subscribe;
 mod validate;
 
 use compact_str::CompactString;
@@ -54,7 +56,7 @@ pub(crate) enum Task {
 #[derive(Debug, Clone)]
 pub(crate) enum TaskResult {
     Assigned(Assigned),
-    Found(heartbeat::Found),
+    Found(subscribe::Found),
 }
 
 impl Task {
@@ -63,7 +65,7 @@ impl Task {
         match self {
             Self::Assign(task) => task.run(),
             Self::Search { group, task, search } => {
-                TaskResult::Found(heartbeat::Found { group, task, regexes: search.run() })
+                TaskResult::Found(subscribe::Found { group, task, regexes: search.run() })
             }
         }
     }

@@ -1,5 +1,6 @@
-//! A member's next step towards its target: what it has to give up comes first, and only when it has said that it did does
-//! it move to the new epoch and get what is free. Pure; what it reads of the group is shown to it.
+//! A member's next step towards its target (KIP-848). It first gives up what is not to be its own any more; once its client
+//! has said that it did, it moves to the target's epoch and takes what nobody else has. Pure; what it reads of the group is
+//! shown to it.
 
 use std::collections::BTreeSet;
 
@@ -36,94 +37,111 @@ impl Reconcile<'_> {
     /// # Errors
     /// When the member has to be fenced.
     pub(crate) fn run(&self) -> Result<Member, UnknownState> {
-        let member = self.member;
-        if !self.subscription_changed && member.is_reconciled_to(self.target_epoch) {
-            return Ok(member.clone());
-        }
-        match member.state {
-            MemberState::Stable if member.epoch == self.target_epoch => Ok(self.drop_unsubscribed()),
-            MemberState::Unrevoked if self.still_claims(&member.revoking) => Ok(self.drop_unsubscribed()),
-            MemberState::Stable | MemberState::Unrevoked | MemberState::Unreleased => {
-                Ok(self.next(member.epoch))
-            }
+        let (stays, epoch) = match self.member.state {
+            MemberState::Stable => (self.member.epoch == self.target_epoch, self.member.epoch),
+            MemberState::Unreleased => (false, self.member.epoch),
+            MemberState::Unrevoked => (self.is_with_client(&self.member.revoking), self.member.epoch),
+            // Whatever a newer coordinator meant by it, a client that has nothing can begin anew.
             MemberState::Unknown if self.claimed.is_some_and(Partitions::is_empty) => {
-                Ok(self.next(self.target_epoch))
+                (false, self.target_epoch)
             }
-            MemberState::Unknown => Err(UnknownState),
-        }
-    }
-
-    /// Whether the client has, for all it has said, one of these partitions.
-    fn still_claims(&self, partitions: &Owned) -> bool {
-        let Some(claimed) = self.claimed else { return true };
-        claimed.iter().any(|(topic, numbers)| {
-            let numbers_of = partitions.get(topic);
-            numbers.iter().any(|number| numbers_of.is_some_and(|of| of.contains_key(number)))
+            MemberState::Unknown => return Err(UnknownState),
+        };
+        Ok(match (stays, self.subscription_changed) {
+            (false, _) => self.step(epoch),
+            (true, true) => self.without_others_topics(),
+            (true, false) => self.member.clone(),
         })
     }
 
-    /// Where the target has not moved: only what it no longer subscribes to is taken away.
-    fn drop_unsubscribed(&self) -> Member {
-        let member = self.member;
-        if !self.subscription_changed || member.assigned.keys().all(|topic| self.subscribed.contains(topic)) {
-            return member.clone();
-        }
-        let mut next = member.clone();
-        for (topic, partitions) in
-            member.assigned.iter().filter(|(topic, _)| !self.subscribed.contains(topic))
-        {
-            next.assigned.remove(topic);
-            next.revoking.entry(*topic).or_default().extend(partitions);
-        }
-        next.move_to(member.epoch);
-        if self.still_claims(&next.revoking) {
+    /// Towards the target: giving up at the epoch told, or taking at the target's.
+    fn step(&self, epoch: i32) -> Member {
+        let mut next = self.member.clone();
+        let surplus = take_out(&mut next.assigned, |place| !self.is_wanted(place));
+        if self.is_with_client(&surplus) {
             next.state = MemberState::Unrevoked;
-        } else {
-            next.revoking.clone_from(&member.revoking);
+            next.revoking = surplus;
+            next.move_to(epoch);
+            return next;
+        }
+        let (taken, free): (Vec<Place>, Vec<Place>) = self
+            .wanted()
+            .filter(|place| !contains(&next.assigned, place))
+            .partition(|place| self.is_anothers(place));
+        for (topic, partition) in free {
+            next.assigned.entry(topic).or_default().insert(partition, self.target_epoch);
+        }
+        next.state = if taken.is_empty() { MemberState::Stable } else { MemberState::Unreleased };
+        next.revoking = Owned::new();
+        next.move_to(self.target_epoch);
+        next
+    }
+
+    /// The target has not moved, or the member has not caught up: only topics that it no longer subscribes to are taken.
+    fn without_others_topics(&self) -> Member {
+        let mut next = self.member.clone();
+        let lost = take_out(&mut next.assigned, |(topic, _)| !self.subscribed.contains(topic));
+        if lost.is_empty() {
+            return next;
+        }
+        next.move_to(self.member.epoch);
+        let mut all = next.revoking.clone();
+        for (topic, partitions) in lost {
+            all.entry(topic).or_default().extend(partitions);
+        }
+        if self.is_with_client(&all) {
+            next.revoking = all;
+            next.state = MemberState::Unrevoked;
         }
         next
     }
 
-    fn next(&self, epoch: i32) -> Member {
-        let member = self.member;
-        let empty = BTreeSet::new();
-        let mut kept = Owned::new();
-        let mut revoking = Owned::new();
-        let mut coming = Vec::new();
-        let mut waits = false;
-        let topics: BTreeSet<&Uuid> = self.target.keys().chain(member.assigned.keys()).collect();
-        for topic in topics {
-            let target = self.target.get(topic).filter(|_| self.subscribed.contains(topic)).unwrap_or(&empty);
-            let current = member.assigned.get(topic);
-            for (partition, since) in current.into_iter().flatten() {
-                let place = if target.contains(partition) { &mut kept } else { &mut revoking };
-                place.entry(*topic).or_default().insert(*partition, *since);
-            }
-            for partition in
-                target.iter().filter(|at| !current.is_some_and(|current| current.contains_key(at)))
-            {
-                let own = member.revoking.get(topic).is_some_and(|revoking| revoking.contains_key(partition));
-                if (self.is_held)(topic, *partition) && !own {
-                    waits = true;
-                } else {
-                    coming.push((*topic, *partition));
-                }
-            }
-        }
-        let mut next = member.clone();
-        if !revoking.is_empty() && self.still_claims(&revoking) {
-            next.state = MemberState::Unrevoked;
-            next.move_to(epoch);
-            next.revoking = revoking;
-        } else {
-            next.state = if waits { MemberState::Unreleased } else { MemberState::Stable };
-            next.move_to(self.target_epoch);
-            next.revoking = Owned::new();
-            for (topic, partition) in coming {
-                kept.entry(topic).or_default().insert(partition, self.target_epoch);
-            }
-        }
-        next.assigned = kept;
-        next
+    /// The target as far as the member subscribes to it.
+    fn wanted(&self) -> impl Iterator<Item = Place> {
+        let topics = self.target.iter().filter(|(topic, _)| self.subscribed.contains(topic));
+        topics.flat_map(|(topic, partitions)| partitions.iter().map(|partition| (*topic, *partition)))
     }
+
+    fn is_wanted(&self, (topic, partition): &Place) -> bool {
+        self.subscribed.contains(topic)
+            && self.target.get(topic).is_some_and(|partitions| partitions.contains(partition))
+    }
+
+    /// Whether somebody has the partition, other than the member itself on its way to giving it up.
+    fn is_anothers(&self, place: &Place) -> bool {
+        (self.is_held)(&place.0, place.1) && !contains(&self.member.revoking, place)
+    }
+
+    /// Whether the client may still work on one of these: it says so, or says nothing.
+    fn is_with_client(&self, partitions: &Owned) -> bool {
+        match self.claimed {
+            None => !partitions.is_empty(),
+            Some(claimed) => partitions.iter().any(|(topic, of_topic)| {
+                let claimed = claimed.get(topic);
+                claimed.is_some_and(|claimed| of_topic.keys().any(|partition| claimed.contains(partition)))
+            }),
+        }
+    }
+}
+
+type Place = (Uuid, PartitionIndex);
+
+fn contains(owned: &Owned, (topic, partition): &Place) -> bool {
+    owned.get(topic).is_some_and(|partitions| partitions.contains_key(partition))
+}
+
+/// Takes some of the partitions out, and gives those.
+fn take_out(owned: &mut Owned, goes: impl Fn(&Place) -> bool) -> Owned {
+    let mut out = Owned::new();
+    owned.retain(|topic, partitions| {
+        partitions.retain(|partition, since| {
+            let goes = goes(&(*topic, *partition));
+            if goes {
+                out.entry(*topic).or_default().insert(*partition, *since);
+            }
+            !goes
+        });
+        !partitions.is_empty()
+    });
+    out
 }
