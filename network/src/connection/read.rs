@@ -120,6 +120,16 @@ impl Input {
         }
     }
 
+    /// Nothing has been received beyond the last frame.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.is_at_head() && self.pending.is_empty()
+    }
+
+    /// No large frame has begun.
+    pub(crate) fn is_at_head(&self) -> bool {
+        matches!(self.stage, Stage::Head)
+    }
+
     /// The next frame's head is there, but no memory for it.
     pub(crate) fn waits_for_memory(&self) -> bool {
         matches!(self.stage, Stage::Waiting { .. })

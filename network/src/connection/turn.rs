@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use socket2::SockRef;
+use tokio::io::ReadBuf;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -49,6 +50,17 @@ pub(super) enum Answering {
     Turn,
 }
 
+/// What a deadline is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    /// The connection is read again.
+    Unmute,
+    /// Nobody will read the replies that are not ready: they make room for the frames behind them.
+    Forget,
+    /// The connection ends.
+    End(End),
+}
+
 /// A connection without its service: socket, both halves, and what the limits need.
 pub(super) struct Io {
     reactor: Rc<Reactor>,
@@ -65,6 +77,8 @@ pub(super) struct Io {
     closing: bool,
     /// Nothing more is received, for this reason.
     input_over: Option<End>,
+    /// Since when the peer is known to send no more, although frames of its own wait to be dispatched.
+    silent_since: Option<Instant>,
     /// The connection cannot go on; known while something else was awaited.
     failed: Option<End>,
     received_in_turn: usize,
@@ -91,6 +105,7 @@ impl Io {
             muted_until: None,
             closing: false,
             input_over: None,
+            silent_since: None,
             failed: None,
             received_in_turn: 0,
             frames_in_turn: 0,
@@ -138,6 +153,9 @@ impl Io {
             let turn_over = self.received_in_turn >= TURN_BYTES || self.frames_in_turn >= TURN_FRAMES;
             // What has arrived meanwhile is served first, so that one write answers all of it.
             if !turn_over && self.may_receive(limits) && self.poll_receive(cx) {
+                continue;
+            }
+            if !turn_over && self.is_parked(limits) && self.poll_gone(cx) {
                 continue;
             }
             if self.poll_answer(cx) == Answering::Turn {
@@ -190,6 +208,31 @@ impl Io {
     fn may_receive(&self, limits: ConnectionLimits) -> bool {
         self.input.lacks_body() && self.takes_input()
             || !self.input.holds_memory() && !self.input.waits_for_memory() && self.may_dispatch(limits)
+    }
+
+    /// The next frame waits for the answer of the one before, which may take long.
+    fn is_parked(&self, limits: ConnectionLimits) -> bool {
+        limits.one_at_a_time
+            && !self.ring.is_empty()
+            && self.muted_until.is_none()
+            && self.silent_since.is_none()
+            && self.takes_input()
+            && self.input.is_at_head()
+    }
+
+    /// Listens for the end of the stream on a connection whose frames wait. One read's worth of them is taken in, so that
+    /// an end behind that is seen too; one behind more is not, and shows when they are served. Whether anything changed.
+    fn poll_gone(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.input.is_empty() {
+            return self.poll_receive(cx);
+        }
+        let mut byte = [0; 1];
+        match self.stream.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
+            Poll::Ready(Ok(0)) => self.silent_since = Some(Instant::now()),
+            Poll::Ready(Err(_)) => self.failed = Some(End::ConnectionFailed),
+            Poll::Ready(Ok(_)) | Poll::Pending => return false,
+        }
+        true
     }
 
     fn takes_input(&self) -> bool {
@@ -340,15 +383,18 @@ impl Io {
     /// Ready when a time has come that changes something; the one timer of the connection is set to the next.
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            let (at, what) = self.next_deadline();
-            let Some(at) = at else {
-                // Fires for nothing, and finds so.
+            let Some((at, what)) = self.next_deadline() else {
+                // The timer fires for nothing, and finds so.
                 return Poll::Pending;
             };
             if Instant::now() >= at {
                 match what {
-                    None => self.muted_until = None,
-                    Some(end) => self.failed = Some(end),
+                    Due::Unmute => self.muted_until = None,
+                    Due::Forget => {
+                        self.silent_since = None;
+                        self.ring.clear();
+                    }
+                    Due::End(end) => self.failed = Some(end),
                 }
                 return Poll::Ready(());
             }
@@ -366,32 +412,33 @@ impl Io {
         }
     }
 
-    /// When the connection must look at itself again, and the end it then comes to, if it does.
-    fn next_deadline(&self) -> (Option<Instant>, Option<End>) {
+    /// When the connection must look at itself again, and what for.
+    fn next_deadline(&self) -> Option<(Instant, Due)> {
         let config = &self.reactor.config;
-        let after = |start: Instant, time: Duration, end: End| (start.checked_add(time), Some(end));
-        let mut deadlines = [(None, None); 3];
-        let [first, second, third] = &mut deadlines;
-        if let Some(until) = self.muted_until {
-            *first = (Some(until), None);
-        }
+        let after = |start: Instant, time: Duration, due: Due| Some((start.checked_add(time)?, due));
+        let unmuted = self.muted_until.map(|until| (until, Due::Unmute));
+        let gone = self
+            .silent_since
+            .and_then(|since| after(since.max(self.sent_at), config.half_closed_time_max, Due::Forget));
+        let mut stalled = None;
         if !self.output.is_empty() && !self.output.waits_for_disk() {
-            *second = after(self.sent_at, config.write_stall_time_max, End::WriteStalled);
+            stalled = after(self.sent_at, config.write_stall_time_max, Due::End(End::WriteStalled));
         }
+        let mut ends = None;
         if let Some(end) = self.input_over {
             if self.output.is_empty() {
-                *third = after(self.received_at.max(self.sent_at), config.half_closed_time_max, end);
+                ends = after(self.received_at.max(self.sent_at), config.half_closed_time_max, Due::End(end));
             }
         } else if self.input.lacks_body() {
-            *third = after(self.received_at, config.read_stall_time_max, End::ReadStalled);
+            ends = after(self.received_at, config.read_stall_time_max, Due::End(End::ReadStalled));
         } else if self.ring.is_empty()
             && self.output.is_empty()
             && self.muted_until.is_none()
             && !self.input.waits_for_memory()
         {
-            *third = after(self.active_at, config.idle_time_max, End::Idle);
+            ends = after(self.active_at, config.idle_time_max, Due::End(End::Idle));
         }
-        deadlines.into_iter().filter(|(at, _)| at.is_some()).min_by_key(|(at, _)| *at).unwrap_or((None, None))
+        [unmuted, gone, stalled, ends].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// Ends the stream: what was written arrives, if anything can.

@@ -117,6 +117,40 @@ fn a_peer_that_has_gone_is_not_kept_for_a_reply_that_does_not_come() {
 }
 
 #[test]
+fn a_peer_that_has_gone_while_its_requests_go_one_at_a_time_is_noticed_and_what_it_sent_is_served() {
+    let mut stage = Stage::new();
+    stage.login = true;
+    let config = ServerConfig { half_closed_time_max: Duration::from_millis(50), ..ServerConfig::default() };
+    let server = start_with(config, stage);
+    // With nothing behind the request that waits, and with two more of them.
+    for behind in [Vec::new(), [framed(&[LATER, 1]), framed(&[LATER, 2])].concat()] {
+        let mut client = server.connect();
+        client.send_raw(&[framed(&[LATER, 0]), behind].concat());
+        drop(client);
+    }
+    server.wait_for_ends(End::PeerClosed, 2);
+    server.wait_until("gone", |metrics| metrics.connections_open == 0);
+    // All four were dispatched, though nobody was left to hear of them.
+    server.wait_for_frames(4);
+}
+
+#[test]
+fn a_peer_that_sends_no_more_is_answered_one_at_a_time() {
+    let mut stage = Stage::new();
+    stage.login = true;
+    let server = start_with(ServerConfig::default(), stage);
+    let mut client = server.connect();
+    client.send_raw(&[framed(&[LATER, 0]), framed(&[LATER, 1])].concat());
+    client.finish();
+    server.wait_for_frames(1);
+    for gate in [0, 1] {
+        server.stage.open(gate);
+        client.expect(&[LATER, gate]);
+    }
+    client.expect_end();
+}
+
+#[test]
 fn readers_that_do_not_read_cost_little_and_hinder_nobody() {
     alone("limits::readers_that_do_not_read_cost_little_and_hinder_nobody", || {
         const FILE_BYTES: u64 = 1 << 20;
