@@ -39,6 +39,6 @@ pub use group::assignor;
 pub use group::offsets::CommittedOffset;
 pub use machine::{GroupMachine, GroupView, ReplayError, Replayed};
 pub use partition::coordinator_partition;
-pub use reply::{Reply, refusal};
+pub use reply::{ANSWER_BYTES_MAX, Reply, refusal};
 pub use time::Now;
 pub use topics::{Topic, TopicTable, Topics};

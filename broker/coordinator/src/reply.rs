@@ -58,6 +58,57 @@ pub enum Reply {
     EndTransaction(ErrorCode),
 }
 
+/// The most bytes of an answer to a request of few: as many as clients take by default. librdkafka's
+/// `receive.message.max.bytes` is the lowest, and the limit of requests (`socket.request.max.bytes`) is near it.
+pub const ANSWER_BYTES_MAX: usize = 100_000_000;
+
+/// About as many bytes as a partition's offset takes in an answer beside its metadata.
+pub(crate) const FETCHED_OFFSET_BYTES: usize = 24;
+
+impl Reply {
+    /// About as many bytes as it takes in an answer, for the kinds that can be much larger than what asked for them; of
+    /// others nothing.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        /// About what a group or a member takes beside its texts and partitions.
+        const FIELDS_BYTES: usize = 64;
+        match self {
+            Self::OffsetFetch(group) => {
+                let partitions = group.topics.iter().flat_map(|topic| &topic.partitions);
+                let metadata = |text: &Option<CompactString>| text.as_ref().map_or(0, CompactString::len);
+                let each = partitions.map(|partition| FETCHED_OFFSET_BYTES + metadata(&partition.metadata));
+                let topics = group.topics.iter().map(|topic| topic.name.as_str().len() + FIELDS_BYTES);
+                FIELDS_BYTES + group.group_id.as_str().len() + each.sum::<usize>() + topics.sum::<usize>()
+            }
+            Self::DescribeGroups(groups) => {
+                let members = groups.iter().flat_map(|group| &group.members).map(|member| {
+                    let texts = member.member_id.len() + member.client_id.len() + member.client_host.len();
+                    FIELDS_BYTES + texts + member.member_metadata.len() + member.member_assignment.len()
+                });
+                groups.iter().map(|group| FIELDS_BYTES + group.group_id.as_str().len()).sum::<usize>()
+                    + members.sum::<usize>()
+            }
+            Self::ConsumerGroupDescribe(groups) => {
+                let members = groups.iter().flat_map(|group| &group.members).map(|member| {
+                    let assigned = [&member.assignment, &member.target_assignment];
+                    let assigned = assigned.iter().flat_map(|assignment| &assignment.topic_partitions);
+                    let assigned = assigned.map(|topic| {
+                        FIELDS_BYTES
+                            + topic.topic_name.as_str().len()
+                            + size_of::<i32>() * topic.partitions.len()
+                    });
+                    let topics = member.subscribed_topic_names.iter().map(|name| name.as_str().len() + 1);
+                    let texts = member.member_id.len() + member.client_id.len() + member.client_host.len();
+                    FIELDS_BYTES + texts + assigned.sum::<usize>() + topics.sum::<usize>()
+                });
+                groups.iter().map(|group| FIELDS_BYTES + group.group_id.as_str().len()).sum::<usize>()
+                    + members.sum::<usize>()
+            }
+            _ => 0,
+        }
+    }
+}
+
 /// The answer to this event where the coordinator cannot say more than an error; none where the event has no answer.
 ///
 /// A heartbeat of the classic protocol to a coordinator that is loading is answered without error, as Kafka does: the

@@ -7,6 +7,7 @@ use ottla_protocol::messages::consumer_group_describe::{
     ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, DescribedGroup,
 };
 
+use super::answer_room::AnswerRoom;
 use super::group;
 use crate::dispatch::Call;
 
@@ -21,10 +22,11 @@ pub(crate) fn handle(call: &mut Call<'_>, request: ConsumerGroupDescribeRequest)
         let groups = group_ids.into_iter().map(refused).collect();
         return call.reply(&ConsumerGroupDescribeResponse { groups, throttle_time_ms: 0 });
     }
+    let mut room = AnswerRoom::new();
     // One by one, so that the answers are in the order of the request.
     let ask = |group: GroupId| {
         let event = Event::ConsumerGroupDescribe { client: group::client(call), groups: vec![group.clone()] };
-        call.groups().ask(group.as_str(), event)
+        room.ask(call.groups(), group.as_str(), event)
     };
     let asked = group_ids.into_iter().map(ask).collect();
     group::finish_all(call, asked, move |replies| {

@@ -7,15 +7,17 @@ use ottla_protocol::messages::describe_groups::{
     DescribeGroupsRequest, DescribeGroupsResponse, DescribedGroup,
 };
 
+use super::answer_room::AnswerRoom;
 use super::group;
 use crate::dispatch::Call;
 
 pub(crate) fn handle(call: &mut Call<'_>, request: DescribeGroupsRequest) -> Outcome {
     let DescribeGroupsRequest { groups, include_authorized_operations: with_operations } = request;
+    let mut room = AnswerRoom::new();
     // One by one, so that the answers are in the order of the request.
     let ask = |group: GroupId| {
         let event = Event::DescribeGroups { client: group::client(call), groups: vec![group.clone()] };
-        call.groups().ask(group.as_str(), event)
+        room.ask(call.groups(), group.as_str(), event)
     };
     let asked = groups.into_iter().map(ask).collect();
     group::finish_all(call, asked, move |replies| {

@@ -1,6 +1,7 @@
 //! One file an API: check, call, build the response. What several share about topics and addresses is in `shared.rs`.
 
 pub(crate) mod alter_replica_log_dirs;
+mod answer_room;
 pub(crate) mod api_versions;
 pub(crate) mod consumer_group_describe;
 pub(crate) mod consumer_group_heartbeat;

@@ -11,6 +11,7 @@ use ottla_protocol::messages::offset_fetch::{
     OffsetFetchResponsePartitions, OffsetFetchResponseTopic, OffsetFetchResponseTopics,
 };
 
+use super::answer_room::AnswerRoom;
 use super::group;
 use crate::dispatch::Call;
 use crate::machine_host::Asked;
@@ -26,11 +27,12 @@ pub(crate) fn handle(call: &mut Call<'_>, request: OffsetFetchRequest) -> Outcom
     let version = call.version();
     let image = call.broker().image.load();
     let require_stable = request.require_stable;
+    let mut room = AnswerRoom::new();
     let mut asked = Vec::new();
     let mut frames = Vec::new();
     for group in groups(request, version) {
         let (group, frame) = Frame::of(&image, group, version);
-        asked.push(ask(call, group, require_stable));
+        asked.push(ask(call, &mut room, group, require_stable));
         frames.push(frame);
     }
     group::finish_all(call, asked, move |replies| {
@@ -42,10 +44,15 @@ pub(crate) fn handle(call: &mut Call<'_>, request: OffsetFetchRequest) -> Outcom
     })
 }
 
-fn ask(call: &Call<'_>, group: OffsetFetchRequestGroup, require_stable: bool) -> Asked<Reply> {
+fn ask(
+    call: &Call<'_>,
+    room: &mut AnswerRoom,
+    group: OffsetFetchRequestGroup,
+    require_stable: bool,
+) -> Asked<Reply> {
     let id = group.group_id.clone();
     let event = Event::OffsetFetch { client: group::client(call), request: group, require_stable };
-    call.groups().ask(id.as_str(), event)
+    room.ask(call.groups(), id.as_str(), event)
 }
 
 /// The groups that are asked for, whatever the version's shape.

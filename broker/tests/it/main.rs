@@ -14,6 +14,7 @@ mod describe_configs;
 mod fetch;
 mod find_coordinator;
 mod folders;
+mod group_answers;
 mod group_lag;
 mod group_requests;
 mod group_restart;

@@ -15,6 +15,9 @@ use crate::reply::{Reply, join_refused};
 const ID_FIRST_VERSION_MIN: i16 = 4;
 /// From this version on, a leader can be told not to assign (KIP-814).
 const SKIP_ASSIGNMENT_VERSION_MIN: i16 = 9;
+/// The most that a member may say of itself in all its protocols together. What is stored of it later, for one of them, has
+/// to fit into a batch: 1 MiB unless `__consumer_offsets` is set up otherwise.
+const MEMBER_METADATA_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How long a new member may be silent while its first round goes on: its client may have given up.
 const NEW_MEMBER_SESSION_MS: i64 = 5 * 60 * 1000;
 
@@ -94,8 +97,18 @@ impl GroupMachine {
     fn check_join(&self, request: &JoinGroupRequest) -> Result<(), ErrorCode> {
         let config = &self.config.classic;
         let bounds = config.session_timeout_ms_min..=config.session_timeout_ms_max;
+        let metadata_bytes =
+            request.protocols.iter().map(|spoken| spoken.name.len() + spoken.metadata.len()).sum::<usize>();
         if request.group_id.is_empty() {
             Err(ErrorCode::INVALID_GROUP_ID)
+        } else if metadata_bytes > MEMBER_METADATA_BYTES_MAX {
+            tracing::warn!(
+                group = %request.group_id,
+                metadata_bytes,
+                limit = MEMBER_METADATA_BYTES_MAX,
+                "a member that says so much of itself is refused"
+            );
+            Err(ErrorCode::INVALID_REQUEST)
         } else if !bounds.contains(&request.session_timeout_ms) {
             Err(ErrorCode::INVALID_SESSION_TIMEOUT)
         } else {

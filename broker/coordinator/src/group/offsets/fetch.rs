@@ -10,7 +10,7 @@ use super::CommittedOffset;
 use crate::event::Token;
 use crate::group::Group;
 use crate::machine::{GroupMachine, Step};
-use crate::reply::{Reply, fetch_refused};
+use crate::reply::{ANSWER_BYTES_MAX, FETCHED_OFFSET_BYTES, Reply, fetch_refused};
 
 /// What stands for an offset where none is committed.
 const NO_OFFSET: Offset = Offset::new(-1);
@@ -24,15 +24,16 @@ impl GroupMachine {
         token: Token,
         step: &mut Step,
     ) {
-        let reply = match self.check_fetch(&request) {
-            Err(error) => fetch_refused(request.group_id, error),
-            Ok(()) => {
-                let topics = match request.topics {
-                    Some(topics) => self.fetch_some(&request.group_id, topics, require_stable),
-                    None => self.fetch_all(&request.group_id, require_stable),
-                };
+        let OffsetFetchRequestGroup { group_id, topics, .. } = &request;
+        let fetched = self.check_fetch(&request).and_then(|()| match topics {
+            Some(topics) => self.fetch_some(group_id, topics, require_stable),
+            None => Ok(self.fetch_all(group_id, require_stable)),
+        });
+        let reply = match fetched {
+            Ok(topics) => {
                 OffsetFetchResponseGroup { group_id: request.group_id, topics, error_code: ErrorCode::NONE }
             }
+            Err(error) => fetch_refused(request.group_id, error),
         };
         step.answer(token, Reply::OffsetFetch(reply));
     }
@@ -47,23 +48,31 @@ impl GroupMachine {
         }
     }
 
+    /// Each partition as often as it is asked for, as Kafka has it, as long as the answer is no larger than a client takes.
     fn fetch_some(
         &self,
         group: &GroupId,
-        topics: Vec<OffsetFetchRequestTopics>,
+        topics: &[OffsetFetchRequestTopics],
         require_stable: bool,
-    ) -> Vec<OffsetFetchResponseTopics> {
-        let fetch = |topic: OffsetFetchRequestTopics| {
-            let partition = |index: &PartitionIndex| {
-                let found = self.offsets.get(group, &topic.name, *index);
+    ) -> Result<Vec<OffsetFetchResponseTopics>, ErrorCode> {
+        let mut bytes = 0;
+        let mut fetched = Vec::with_capacity(topics.len());
+        for OffsetFetchRequestTopics { name, topic_id, partition_indexes } in topics {
+            let mut partitions = Vec::with_capacity(partition_indexes.len());
+            for index in partition_indexes {
+                let found = self.offsets.get(group, name, *index);
                 // What was committed of another topic of the name is nothing of this one.
-                let found = found.filter(|found| same_topic(&found.topic_id, &topic.topic_id));
-                self.fetched(group, &topic.name, *index, found, require_stable)
-            };
-            let partitions = topic.partition_indexes.iter().map(partition).collect();
-            OffsetFetchResponseTopics { name: topic.name, topic_id: topic.topic_id, partitions }
-        };
-        topics.into_iter().map(fetch).collect()
+                let found = found.filter(|found| same_topic(&found.topic_id, topic_id));
+                bytes += FETCHED_OFFSET_BYTES + found.map_or(0, |found| found.metadata.len());
+                if bytes > ANSWER_BYTES_MAX {
+                    return Err(ErrorCode::INVALID_REQUEST);
+                }
+                partitions.push(self.fetched(group, name, *index, found, require_stable));
+            }
+            let (name, topic_id) = (name.clone(), *topic_id);
+            fetched.push(OffsetFetchResponseTopics { name, topic_id, partitions });
+        }
+        Ok(fetched)
     }
 
     fn fetch_all(&self, group: &GroupId, require_stable: bool) -> Vec<OffsetFetchResponseTopics> {
