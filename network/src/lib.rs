@@ -46,7 +46,7 @@ pub use error::RequesterError;
 pub use error::StartError;
 pub use frame::{FRAME_HEAD_BYTES, FrameLengthError};
 #[cfg(feature = "server")]
-pub use metrics::NetworkSnapshot;
+pub use metrics::{NetworkMeters, NetworkSnapshot};
 #[cfg(feature = "server")]
 pub use reactor::ReactorContext;
 pub use requester::{FrameReceiver, FrameSender, Requester, RequesterConfig};
@@ -54,7 +54,7 @@ pub use requester::{FrameReceiver, FrameSender, Requester, RequesterConfig};
 pub use server::Server;
 #[cfg(feature = "server")]
 pub use service::{
-    ConnectionInfo, ConnectionLimits, FileSlice, LaterReply, Outcome, Piece, Reply, Service, Then,
+    ConnectionInfo, ConnectionLimits, Course, FileSlice, LaterReply, Outcome, Piece, Reply, Service, Then,
 };
 #[cfg(feature = "server")]
 pub use shutdown::{ServerHandle, ShutdownReport};

@@ -1,8 +1,11 @@
 //! What the network counts: one struct of plain counters a reactor, moved by that reactor alone, added up when
 //! somebody asks. It names nothing; the broker exports them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::acceptor::ConnectionSlots;
+use crate::admission::Admission;
 use crate::connection::End;
 
 /// One reactor's counters. Relaxed: each stands for itself.
@@ -26,9 +29,48 @@ pub(crate) struct AcceptorMetrics {
     pub(crate) accept_failures: AtomicU64,
 }
 
-/// Adds to a counter.
+/// Adds to a counter that this thread alone writes: a load and a store, no locked instruction.
 pub(crate) fn add(counter: &AtomicU64, by: u64) {
-    counter.fetch_add(by, Ordering::Relaxed);
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
+}
+
+/// The counters of a server, for whoever reads them now and then. Clones read the same ones.
+#[derive(Debug, Clone)]
+pub struct NetworkMeters {
+    admission: Admission,
+    slots: Arc<ConnectionSlots>,
+    acceptor: Arc<AcceptorMetrics>,
+    reactors: Vec<Arc<ReactorMetrics>>,
+}
+
+impl NetworkMeters {
+    pub(crate) fn new(
+        admission: Admission,
+        slots: Arc<ConnectionSlots>,
+        acceptor: Arc<AcceptorMetrics>,
+    ) -> Self {
+        Self { admission, slots, acceptor, reactors: Vec::new() }
+    }
+
+    pub(crate) fn add_reactor(&mut self, metrics: Arc<ReactorMetrics>) {
+        self.reactors.push(metrics);
+    }
+
+    /// The counters now.
+    #[must_use]
+    pub fn snapshot(&self) -> NetworkSnapshot {
+        let mut sums = NetworkSnapshot {
+            connections_open: self.slots.open() as u64,
+            connections_refused_per_ip: self.acceptor.refused_per_ip.load(Ordering::Relaxed),
+            accept_failures: self.acceptor.accept_failures.load(Ordering::Relaxed),
+            request_memory_bytes: self.admission.taken() as u64,
+            ..NetworkSnapshot::default()
+        };
+        for metrics in &self.reactors {
+            sums.add_reactor(metrics);
+        }
+        sums
+    }
 }
 
 /// The sums at one moment, since the server's start unless said otherwise.

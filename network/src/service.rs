@@ -7,7 +7,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -33,6 +33,13 @@ pub trait Service: 'static {
     /// Cancelling: a connection that ends awaits its dispatch first, so that a request is done whole or not at all;
     /// only the end of the reactor (a shutdown past its deadline) drops the future.
     fn dispatch(&self, connection: &mut Self::Connection, frame: Bytes) -> impl Future<Output = Outcome>;
+
+    /// The bytes of the frames that are dispatched next came at this time. Called once for each receipt.
+    fn received(&self, _connection: &mut Self::Connection, _at: Instant) {}
+
+    /// The system has taken the last byte of a reply that bore this course, or there was nothing to send. Not called for
+    /// replies that never left.
+    fn sent(&self, _connection: &Self::Connection, _course: &Course, _at: Instant) {}
 
     /// What holds for the connection at present; asked before each frame. A limit that stands in the way of those
     /// who have not logged in is set here.
@@ -116,6 +123,22 @@ impl fmt::Debug for Outcome {
 pub struct Reply {
     body: Body,
     then: Then,
+    course: Option<Course>,
+}
+
+/// When a request was at which point. A service that wants to know when an answer has left gives it along with the reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Course {
+    /// The service's own mark for what was asked.
+    pub tag: u32,
+    /// Its bytes came.
+    pub received: Instant,
+    /// From then until its turn came, in nanoseconds.
+    pub begun_ns: u64,
+    /// From then until it was dealt with: its answer was there, or had to wait for others.
+    pub handled_ns: u64,
+    /// From then until its answer was there.
+    pub ready_ns: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -129,19 +152,19 @@ impl Reply {
     /// No answer at all, not even an empty frame.
     #[must_use]
     pub const fn nothing() -> Self {
-        Self { body: Body::Nothing, then: Then::Continue }
+        Self::of(Body::Nothing)
     }
 
     /// A frame of these bytes.
     #[must_use]
     pub const fn bytes(frame: Bytes) -> Self {
-        Self { body: Body::One(frame), then: Then::Continue }
+        Self::of(Body::One(frame))
     }
 
     /// A frame of these pieces, one after the other.
     #[must_use]
     pub const fn pieces(pieces: Vec<Piece>) -> Self {
-        Self { body: Body::Many(pieces), then: Then::Continue }
+        Self::of(Body::Many(pieces))
     }
 
     /// The same answer, followed by something else.
@@ -154,7 +177,22 @@ impl Reply {
     /// No answer, and the connection is closed.
     #[must_use]
     pub const fn close() -> Self {
-        Self { body: Body::Nothing, then: Then::Close }
+        Self { body: Body::Nothing, then: Then::Close, course: None }
+    }
+
+    const fn of(body: Body) -> Self {
+        Self { body, then: Then::Continue, course: None }
+    }
+
+    /// The same answer, of which the service is told when it has left.
+    #[must_use]
+    pub const fn with_course(mut self, course: Course) -> Self {
+        self.course = Some(course);
+        self
+    }
+
+    pub(crate) const fn course(&self) -> Option<Course> {
+        self.course
     }
 
     /// What follows the answer.

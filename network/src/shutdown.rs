@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::acceptor::ConnectionSlots;
 use crate::admission::Admission;
-use crate::metrics::{AcceptorMetrics, NetworkSnapshot, ReactorMetrics};
+use crate::metrics::{AcceptorMetrics, NetworkMeters, NetworkSnapshot, ReactorMetrics};
 
 /// What the threads of a server are at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +35,8 @@ pub struct ServerHandle {
     addresses: Vec<(Arc<str>, SocketAddr)>,
     phase: watch::Sender<Phase>,
     acceptor: Option<JoinHandle<()>>,
-    reactors: Vec<(JoinHandle<usize>, Arc<ReactorMetrics>)>,
-    admission: Admission,
-    slots: Arc<ConnectionSlots>,
-    acceptor_metrics: Arc<AcceptorMetrics>,
+    reactors: Vec<JoinHandle<usize>>,
+    meters: NetworkMeters,
 }
 
 impl ServerHandle {
@@ -49,11 +47,13 @@ impl ServerHandle {
         slots: Arc<ConnectionSlots>,
         acceptor_metrics: Arc<AcceptorMetrics>,
     ) -> Self {
-        Self { addresses, phase, acceptor: None, reactors: Vec::new(), admission, slots, acceptor_metrics }
+        let meters = NetworkMeters::new(admission, slots, acceptor_metrics);
+        Self { addresses, phase, acceptor: None, reactors: Vec::new(), meters }
     }
 
     pub(crate) fn add_reactor(&mut self, thread: JoinHandle<usize>, metrics: Arc<ReactorMetrics>) {
-        self.reactors.push((thread, metrics));
+        self.reactors.push(thread);
+        self.meters.add_reactor(metrics);
     }
 
     pub(crate) fn add_acceptor(&mut self, thread: JoinHandle<()>) {
@@ -68,18 +68,13 @@ impl ServerHandle {
     /// The counters now.
     #[must_use]
     pub fn metrics(&self) -> NetworkSnapshot {
-        use std::sync::atomic::Ordering::Relaxed;
-        let mut sums = NetworkSnapshot {
-            connections_open: self.slots.open() as u64,
-            connections_refused_per_ip: self.acceptor_metrics.refused_per_ip.load(Relaxed),
-            accept_failures: self.acceptor_metrics.accept_failures.load(Relaxed),
-            request_memory_bytes: self.admission.taken() as u64,
-            ..NetworkSnapshot::default()
-        };
-        for (_, metrics) in &self.reactors {
-            sums.add_reactor(metrics);
-        }
-        sums
+        self.meters.snapshot()
+    }
+
+    /// What the counters can be read from by others, also after the server has ended.
+    #[must_use]
+    pub fn meters(&self) -> NetworkMeters {
+        self.meters.clone()
     }
 
     /// Begins to stop and returns at once: nobody is accepted any more, services are told to drain, idle connections
@@ -113,7 +108,7 @@ impl ServerHandle {
         if self.acceptor.take().is_some_and(|acceptor| acceptor.join().is_err()) {
             report.threads_panicked += 1;
         }
-        for (reactor, _) in self.reactors.drain(..) {
+        for reactor in self.reactors.drain(..) {
             match reactor.join() {
                 Ok(cut_off) => report.cut_off += cut_off,
                 Err(_) => report.threads_panicked += 1,

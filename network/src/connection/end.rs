@@ -52,6 +52,26 @@ impl End {
         Self::CutOff,
     ];
 
+    /// A word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PeerClosed => "peer_closed",
+            Self::ConnectionFailed => "connection_failed",
+            Self::BadLength => "bad_length",
+            Self::Idle => "idle",
+            Self::ReadStalled => "read_stalled",
+            Self::WriteStalled => "write_stalled",
+            Self::ServiceClosed => "closed_by_broker",
+            Self::Panicked => "panicked",
+            Self::FileCut => "file_cut",
+            Self::FileFailed => "file_failed",
+            Self::ReplyTooLong => "reply_too_long",
+            Self::Drained => "drained",
+            Self::CutOff => "cut_off",
+        }
+    }
+
     /// Its place in an array of counters.
     #[must_use]
     pub const fn index(self) -> usize {

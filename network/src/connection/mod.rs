@@ -3,6 +3,7 @@
 //! service's business; bytes are read.rs's and write.rs's, the order of things turn.rs's.
 
 mod end;
+mod leaving;
 mod read;
 mod ring;
 mod turn;
@@ -73,11 +74,21 @@ pub(crate) async fn serve<S: Service>(
         return;
     };
     let end = loop {
-        match poll_fn(|cx| io.poll_turn(cx, || service.limits(&state))).await {
-            Turn::Frame(frame) => match dispatch(&*service, &mut state, frame, &mut io).await {
-                Ok(outcome) => io.push(outcome),
-                Err(Panicked) => break End::Panicked,
-            },
+        let turn = poll_fn(|cx| {
+            let turn = io.poll_turn(cx, || service.limits(&state));
+            tell_sent(&*service, &state, &mut io);
+            turn
+        });
+        match turn.await {
+            Turn::Frame(frame) => {
+                if let Some(at) = io.take_received_at() {
+                    service.received(&mut state, at);
+                }
+                match dispatch(&*service, &mut state, frame, &mut io).await {
+                    Ok(outcome) => io.push(outcome),
+                    Err(Panicked) => break End::Panicked,
+                }
+            }
             Turn::Yield => yield_now().await,
             Turn::End(end) => break end,
         }
@@ -94,6 +105,12 @@ pub(crate) async fn serve<S: Service>(
     service.disconnect(state);
     // Last, so that who is counted out is really gone.
     drop(life);
+}
+
+fn tell_sent<S: Service>(service: &S, state: &S::Connection, io: &mut Io) {
+    while let Some((course, at)) = io.next_left() {
+        service.sent(state, &course, at);
+    }
 }
 
 struct Panicked;

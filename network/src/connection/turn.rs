@@ -15,13 +15,14 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::end::End;
+use super::leaving::Leaving;
 use super::read::Input;
 use super::ring::{ReplyPanicked, Ring};
 use super::write::{Output, Sent};
 use crate::metrics::add;
 use crate::reactor::Reactor;
 use crate::sendfile::FILE_STEP_BYTES;
-use crate::service::{ConnectionLimits, Outcome, Reply, Then};
+use crate::service::{ConnectionLimits, Course, Outcome, Reply, Then};
 
 /// Bytes received in one turn, before others run.
 const TURN_BYTES: usize = 256 * 1024;
@@ -87,6 +88,9 @@ pub(super) struct Io {
     active_at: Instant,
     received_at: Instant,
     sent_at: Instant,
+    /// When bytes came that nobody was told of.
+    untold_receipt: Option<Instant>,
+    leaving: Leaving,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -112,6 +116,8 @@ impl Io {
             active_at: now,
             received_at: now,
             sent_at: now,
+            untold_receipt: None,
+            leaving: Leaving::default(),
             timer: None,
         }
     }
@@ -121,6 +127,17 @@ impl Io {
             self.held |= reply.what_follows() != Then::Continue;
         }
         self.ring.push(outcome);
+    }
+
+    /// When the last bytes came, once for each receipt.
+    pub(super) fn take_received_at(&mut self) -> Option<std::time::Instant> {
+        self.untold_receipt.take().map(Instant::into_std)
+    }
+
+    /// The next reply that has left, and when.
+    pub(super) fn next_left(&mut self) -> Option<(Course, std::time::Instant)> {
+        let course = self.leaving.pop(self.output.sent_bytes())?;
+        Some((course, self.sent_at.into_std()))
     }
 
     /// See [`Input::leave_block`].
@@ -276,6 +293,7 @@ impl Io {
                 self.received_in_turn += received.bytes;
                 let now = Instant::now();
                 self.active_at = now;
+                self.untold_receipt = Some(now);
                 if received.progress {
                     self.received_at = now;
                 }
@@ -364,7 +382,12 @@ impl Io {
                 self.ring.clear();
             }
         }
-        self.output.accept(reply)
+        let course = reply.course();
+        self.output.accept(reply)?;
+        if let Some(course) = course {
+            self.leaving.push(self.output.accepted_bytes(), course);
+        }
+        Ok(())
     }
 
     fn finished(&self) -> Option<End> {

@@ -41,6 +41,9 @@ pub(crate) struct Output {
     memory_bytes: usize,
     files: usize,
     warming: Option<Warming>,
+    /// Since the connection began, and all of which has gone in the end.
+    accepted_bytes: u64,
+    sent_bytes: u64,
 }
 
 enum Chunk {
@@ -77,6 +80,16 @@ impl Output {
         self.memory_bytes
     }
 
+    /// Bytes that were taken to be sent since the connection began, heads included.
+    pub(crate) fn accepted_bytes(&self) -> u64 {
+        self.accepted_bytes
+    }
+
+    /// Those of them that have gone.
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        self.sent_bytes
+    }
+
     /// Some of what waits lies in files.
     pub(crate) fn has_files(&self) -> bool {
         self.files > 0
@@ -91,7 +104,9 @@ impl Output {
     pub(crate) fn accept(&mut self, reply: Reply) -> Result<(), End> {
         let Some(length) = reply.length() else { return Ok(()) };
         let Ok(head) = i32::try_from(length) else { return Err(End::ReplyTooLong) };
-        self.copy(&head.to_be_bytes());
+        let head = head.to_be_bytes();
+        self.accepted_bytes += head.len() as u64 + length;
+        self.copy(&head);
         for piece in reply.into_pieces() {
             match piece {
                 Piece::Bytes(bytes) if bytes.len() <= COPIED_BYTES_MAX => self.copy(&bytes),
@@ -125,6 +140,7 @@ impl Output {
             Some(Chunk::Memory(_)) => {
                 let sent = ready!(self.poll_send_memory(cx, stream)).map_err(|_| End::ConnectionFailed)?;
                 add(&metrics.bytes_out, sent as u64);
+                self.sent_bytes += sent as u64;
                 self.advance_memory(sent);
             }
             Some(Chunk::File(_)) => {
@@ -134,6 +150,7 @@ impl Output {
                 ready!(self.poll_cached(cx, pool, metrics))?;
                 let sent = ready!(self.poll_send_file(cx, stream, *file_bytes_left))?;
                 add(&metrics.bytes_out, sent);
+                self.sent_bytes += sent;
                 add(&metrics.file_bytes_out, sent);
                 *file_bytes_left -= sent;
             }
