@@ -125,6 +125,11 @@ fn is_fixed(field: &Field) -> bool {
     path.path.get_ident().is_some_and(|ident| FIXED.iter().any(|fixed| ident == fixed))
 }
 
+/// The writer tells which codes a message bears.
+fn is_code(field: &Field) -> bool {
+    matches!(&field.ty, syn::Type::Path(path) if path.path.is_ident("ErrorCode"))
+}
+
 fn read_run(run: &[&Field]) -> TokenStream {
     let idents = run.iter().map(|field| &field.ident);
     let names = run.iter().map(|field| &field.name);
@@ -150,10 +155,12 @@ fn read_run(run: &[&Field]) -> TokenStream {
 fn write_run(run: &[&Field]) -> TokenStream {
     let idents = run.iter().map(|field| &field.ident);
     let types = run.iter().map(|field| &field.ty);
+    let codes = run.iter().filter(|field| is_code(field)).map(|field| &field.ident);
     let write = quote! {
         let mut run = ::ottla_protocol::codec::Run::<{ 0 #(+ <#types as ::ottla_protocol::codec::Fixed>::BYTES)* }>::new();
         #(run.put(&self.#idents);)*
         writer.put(run.bytes());
+        #(writer.note_code(self.#codes);)*
     };
     match run.first().map(|field| field.versions) {
         Some(Versions::ALL) | None => quote! {{ #write }},
@@ -207,6 +214,10 @@ fn read_field(field: &Field) -> TokenStream {
 fn write_field(field: &Field) -> TokenStream {
     let Field { ident, name, .. } = field;
     let write = match field.nullable {
+        None if is_code(field) => quote! {
+            writer.field(#name, &self.#ident)?;
+            writer.note_code(self.#ident);
+        },
         None => quote! { writer.field(#name, &self.#ident)?; },
         Some(_) if field.inflexible => quote! { writer.inflexible_field(#name, self.#ident.as_ref())?; },
         Some(Versions::ALL) => quote! { writer.nullable_field(#name, self.#ident.as_ref())?; },

@@ -2,6 +2,7 @@
 //! at hand a hole is left, so that nobody copies it. Sends nothing.
 
 use bytes::{Bytes, BytesMut};
+use ottla_model::ErrorCode;
 
 use super::error::{EncodeError, EncodeErrorKind};
 use super::reader::{TEXT_BYTES_MAX, VARINT_BYTES_MAX};
@@ -131,6 +132,7 @@ pub struct Writer {
     /// Foreign parts, each before the byte of `own` at that position; ascending.
     foreign: Vec<(usize, Piece)>,
     foreign_bytes: usize,
+    codes: Vec<(ErrorCode, u32)>,
     version: i16,
     flexible: bool,
 }
@@ -200,6 +202,28 @@ impl Writer {
         match <[Piece; 1]>::try_from(pieces) {
             Ok(piece) => Encoded { pieces: Pieces::One(piece) },
             Err(pieces) => Encoded { pieces: Pieces::Many(pieces) },
+        }
+    }
+
+    /// Notes the code in a field of a message, for whoever counts them; none is no code.
+    #[inline]
+    pub fn note_code(&mut self, code: ErrorCode) {
+        if !code.is_none() {
+            self.count_code(code);
+        }
+    }
+
+    /// The error codes in the fields that were written, each with how often.
+    #[must_use]
+    pub fn codes(&self) -> &[(ErrorCode, u32)] {
+        &self.codes
+    }
+
+    #[cold]
+    fn count_code(&mut self, code: ErrorCode) {
+        match self.codes.iter_mut().find(|(known, _)| *known == code) {
+            Some((_, times)) => *times += 1,
+            None => self.codes.push((code, 1)),
         }
     }
 
