@@ -2,10 +2,14 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use compact_str::CompactString;
 use ottla_network::ConnectionInfo;
 use ottla_protocol::api::ApiKey;
+
+use crate::metrics::meter::Meter;
+use crate::metrics::requests::Client;
 
 /// One connection's state.
 #[derive(Debug)]
@@ -19,6 +23,10 @@ pub(crate) struct ConnectionState {
     pub(crate) last_api: Option<ApiKey>,
     /// A request waits for others of its group: until it is answered, the connection's next one is not begun.
     pub(crate) one_at_a_time: bool,
+    /// When the bytes of the request came that is served next.
+    pub(crate) received_at: Instant,
+    /// As what it is counted among the connections.
+    pub(crate) counted: Client,
 }
 
 /// What a client says it is (KIP-511).
@@ -29,22 +37,45 @@ pub(crate) struct ClientSoftware {
 }
 
 impl ConnectionState {
-    pub(crate) fn new(info: &ConnectionInfo) -> Self {
+    pub(crate) fn new(info: &ConnectionInfo, meter: &Meter) -> Self {
+        let listener = Arc::clone(&info.listener);
+        let nameless =
+            Client { listener, software: CompactString::default(), version: CompactString::default() };
         Self {
             listener: Arc::clone(&info.listener),
             peer: info.peer,
             software: None,
             last_api: None,
             one_at_a_time: false,
+            received_at: Instant::now(),
+            counted: meter.connected(nameless),
         }
     }
 
-    /// Who it is and what it was at, for the log.
-    pub(crate) fn describe(&self) -> String {
+    /// The client has said what software it is.
+    pub(crate) fn name_client(&mut self, software: ClientSoftware, meter: &Meter) {
+        if self.software.as_ref() == Some(&software) {
+            return;
+        }
+        let ClientSoftware { name, version } = software.clone();
+        let named = Client { listener: Arc::clone(&self.listener), software: name, version };
+        meter.disconnected(&self.counted);
+        self.counted = meter.connected(named);
+        self.software = Some(software);
+    }
+
+    /// Who it is, for the log.
+    pub(crate) fn describe_client(&self) -> String {
         let mut text = format!("{} on {}", self.peer, self.listener);
         if let Some(ClientSoftware { name, version }) = &self.software {
             text.push_str(&format!(", {name} {version}"));
         }
+        text
+    }
+
+    /// Who it is and what it was at, for the log.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = self.describe_client();
         if let Some(api) = self.last_api {
             text.push_str(&format!(", {api}"));
         }

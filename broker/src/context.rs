@@ -22,6 +22,7 @@ use crate::config::BrokerConfig;
 use crate::flusher::{Flusher, FlusherPace};
 use crate::log_dirs::LogDirs;
 use crate::machine_host::group::GroupHost;
+use crate::metrics::Metrics;
 use crate::partition::waiters::ReadyLists;
 use crate::partition_map::PartitionMap;
 use crate::producer_ids::ProducerIds;
@@ -61,6 +62,7 @@ pub struct Broker {
     pub(crate) auto_create: AutoCreate,
     pub(crate) background: Background,
     pub(crate) mover: Arc<Mover>,
+    pub(crate) metrics: Metrics,
     cleaners: Arc<Cleaners>,
     pub(crate) groups: Arc<GroupHost>,
     pub(crate) pool: BlockingPool,
@@ -107,6 +109,7 @@ impl Broker {
             auto_create: AutoCreate::default(),
             background: Background::default(),
             mover: Arc::default(),
+            metrics: Metrics::new(parts.reactors, parts.clock.now_ms()),
             cleaners,
             pool: parts.pool,
             clock: parts.clock,

@@ -6,18 +6,19 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use compact_str::CompactString;
 use ottla_cluster::{ControllerRequest, ControllerResponse};
 use ottla_model::ErrorCode;
-use ottla_network::{ConnectionInfo, ConnectionLimits, Outcome, ReactorContext, Reply};
+use ottla_network::{ConnectionInfo, ConnectionLimits, Course, Outcome, ReactorContext, Reply};
 use ottla_protocol::api::{ApiKey, Request};
 use ottla_protocol::header::{RequestFrame, RequestFrameError};
 use ottla_protocol::messages::api_versions::ApiVersion;
 use ottla_protocol::{DecodeError, VersionRange};
 
-use crate::connection_state::ConnectionState;
+use crate::connection_state::{ClientSoftware, ConnectionState};
 use crate::context::Broker;
 use crate::delayed::waits::Waits;
 use crate::handlers::produce::Handled;
@@ -29,6 +30,7 @@ use crate::handlers::{
     offset_for_leader_epoch, produce, sasl, sync_group,
 };
 use crate::machine_host::group::GroupHost;
+use crate::metrics::meter::{Asked, Meter};
 use crate::reply::ReplyTo;
 
 /// An API that this broker serves, and in which versions.
@@ -90,6 +92,7 @@ impl Served {
 pub(crate) struct Service {
     broker: Arc<Broker>,
     waits: Rc<Waits>,
+    meter: Meter,
 }
 
 /// What a handler is given beside its request.
@@ -110,7 +113,10 @@ impl Service {
         let ready = broker.ready.of(reactor.index()).expect("the broker knows how many reactors there are");
         let waits = Waits::new(reactor.index(), ready);
         reactor.spawn_local(Rc::clone(&waits).drive());
-        Self { broker, waits }
+        let metrics = broker.metrics.reactor(reactor.index());
+        let metrics = metrics.expect("the broker knows how many reactors there are");
+        let meter = Meter::new(Arc::clone(metrics), broker.config.log_output.slow_request);
+        Self { broker, waits, meter }
     }
 
     async fn answer(
@@ -118,7 +124,7 @@ impl Service {
         connection: &mut ConnectionState,
         frame: RequestFrame,
     ) -> Result<Outcome, DecodeError> {
-        let to = ReplyTo::request(&frame);
+        let to = ReplyTo::request(&frame, self.meter.clone());
         let mut call = Call { connection, client_id: frame.client_id.clone(), service: self, to };
         let call = &mut call;
         Ok(match frame.api {
@@ -165,16 +171,29 @@ impl ottla_network::Service for Service {
     type Connection = ConnectionState;
 
     fn connect(&self, info: &ConnectionInfo) -> ConnectionState {
-        ConnectionState::new(info)
+        ConnectionState::new(info, &self.meter)
+    }
+
+    fn received(&self, connection: &mut ConnectionState, at: Instant) {
+        connection.received_at = at;
+    }
+
+    fn sent(&self, connection: &ConnectionState, course: &Course, at: Instant) {
+        self.meter.left(course, at, || connection.describe_client());
+    }
+
+    fn disconnect(&self, connection: ConnectionState) {
+        self.meter.disconnected(&connection.counted);
     }
 
     async fn dispatch(&self, connection: &mut ConnectionState, frame: Bytes) -> Outcome {
+        let (begun, bytes) = (Instant::now(), frame.len());
         let frame = match RequestFrame::parse(frame, served_versions) {
             Ok(frame) => frame,
             Err(RequestFrameError::UnsupportedVersion {
                 api: ApiKey::ApiVersions, correlation_id, ..
             }) => {
-                return api_versions::unsupported_version(correlation_id);
+                return api_versions::unsupported_version(correlation_id, self.meter.clone());
             }
             Err(error) => {
                 tracing::debug!(connection = %connection.describe(), %error, "connection closed");
@@ -183,8 +202,10 @@ impl ottla_network::Service for Service {
         };
         connection.last_api = Some(frame.api);
         connection.one_at_a_time = false;
+        let received = connection.received_at;
+        let asked = Asked { api: frame.api, version: frame.version, bytes, received, begun };
         match self.answer(connection, frame).await {
-            Ok(outcome) => outcome,
+            Ok(outcome) => self.meter.measured(&asked, outcome),
             Err(error) => {
                 tracing::debug!(connection = %connection.describe(), %error, "connection closed");
                 Reply::close().into()
@@ -238,8 +259,13 @@ impl Call<'_> {
     }
 
     /// For an answer that is made later.
-    pub(crate) const fn reply_to(&self) -> ReplyTo {
-        self.to
+    pub(crate) fn reply_to(&self) -> ReplyTo {
+        self.to.clone()
+    }
+
+    /// The client has said what software it is.
+    pub(crate) fn name_client(&mut self, software: ClientSoftware) {
+        self.connection.name_client(software, &self.service.meter);
     }
 
     /// The answer, now.

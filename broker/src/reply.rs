@@ -3,18 +3,24 @@
 
 use bytes::Bytes;
 use ottla_network::{FileSlice, Piece, Reply};
+use ottla_protocol::api::ApiKey;
 use ottla_protocol::codec::{self, Encoded};
 use ottla_protocol::header::{RequestFrame, ResponseHeader};
 use ottla_protocol::{EncodeError, Message, Records, Writer};
 use ottla_storage::{ReadSlice, SliceSource};
 
+use crate::metrics::meter::Meter;
+
 /// How a request wants to be answered.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct ReplyTo {
+    pub(crate) api: ApiKey,
     pub(crate) version: i16,
     pub(crate) correlation_id: i32,
     /// The version of the response header.
     pub(crate) header_version: i16,
+    /// Counts the error codes.
+    pub(crate) meter: Meter,
 }
 
 /// Slices that a response leaves holes for, each under the number that the hole bears.
@@ -36,22 +42,24 @@ impl Slices {
 
 impl ReplyTo {
     /// As this request wants it.
-    pub(crate) fn request(frame: &RequestFrame) -> Self {
+    pub(crate) fn request(frame: &RequestFrame, meter: Meter) -> Self {
         Self {
+            api: frame.api,
             version: frame.version,
             correlation_id: frame.correlation_id,
             header_version: frame.api.api().response_header_version(frame.version),
+            meter,
         }
     }
 
     /// A reply without record data.
-    pub(crate) fn reply<M: Message>(self, response: &M) -> Reply {
+    pub(crate) fn reply<M: Message>(&self, response: &M) -> Reply {
         self.reply_with(response, Slices::default())
     }
 
     /// A reply whose holes are filled by slices. A response that its version cannot carry is a fault of ours: it is
     /// logged, and the connection closed, since the client would wait for ever.
-    pub(crate) fn reply_with<M: Message>(self, response: &M, slices: Slices) -> Reply {
+    pub(crate) fn reply_with<M: Message>(&self, response: &M, slices: Slices) -> Reply {
         match self.encode(response) {
             Ok(encoded) => reply(encoded, slices),
             Err(error) => {
@@ -61,11 +69,12 @@ impl ReplyTo {
         }
     }
 
-    fn encode<M: Message>(self, response: &M) -> Result<Encoded, EncodeError> {
+    fn encode<M: Message>(&self, response: &M) -> Result<Encoded, EncodeError> {
         let mut writer = Writer::new();
         ResponseHeader { correlation_id: self.correlation_id }
             .encode_into(&mut writer, self.header_version)?;
         response.encode_into(&mut writer, self.version)?;
+        self.meter.codes(self.api, writer.codes());
         Ok(writer.finish())
     }
 }

@@ -99,6 +99,9 @@ fn greeting(running: &RunningBroker) -> String {
         let (name, address, told) = (&listener.name, listener.address, &listener.advertised);
         let _ = writeln!(text, "Listening on {name}://{address}; clients are told {told}.");
     }
+    if let Some(address) = running.http_address() {
+        let _ = writeln!(text, "Metrics and health are on http://{address}: /metrics, /healthz?verbose.");
+    }
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path).display().to_string();
     let directories: Vec<_> = running.data().map(absolute).collect();
     let _ = writeln!(text, "The data is in {}.", directories.join(" and "));

@@ -24,6 +24,8 @@ use crate::config::{BrokerConfig, HostPort, TopicTable};
 use crate::context::{Broker, BrokerParts, OpenError};
 use crate::disk_watch::{DiskWatch, OnFault};
 use crate::dispatch::Service;
+use crate::http::sight::Sight;
+use crate::http::{HttpServer, HttpSocket};
 use crate::identity::{self, Identity, IdentityError};
 use crate::metadata_thread::{Fault, ImageThread, apply_until, first_image};
 use crate::threads::{self, DescriptorShares};
@@ -62,6 +64,8 @@ pub struct RunningBroker {
     disks: DiskWatch,
     pool: BlockingPool,
     directories: Vec<Arc<LogDir>>,
+    sight: Arc<Sight>,
+    http: Option<HttpServer>,
 }
 
 /// Why a broker cannot start, in a sentence for a person.
@@ -78,6 +82,16 @@ pub enum StartError {
     /// A listener cannot be opened.
     #[error("The broker cannot listen: {0}.")]
     Network(#[from] ottla_network::StartError),
+    /// The HTTP endpoint cannot be opened.
+    #[error("Metrics and health cannot be served on {host}:{port} (http.address): {source}.")]
+    Http {
+        /// The host.
+        host: String,
+        /// The port.
+        port: u16,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// A log directory cannot be used.
     #[error("{0}.")]
     Directory(#[from] LogDirError),
@@ -135,6 +149,8 @@ impl RunningBroker {
         // The sockets first: a port that is taken is known before any file is touched.
         let server = Server::bind(server_config(&config, shares)?)?;
         let listeners = open_listeners(&config, &server);
+        let sight = Arc::new(Sight::default());
+        let http = open_http(&config, &sight)?;
         let Directories { set, all: directories, metadata } = Directories::open(&config, shares)?;
         let identity = Identity::settle(&config, &directories, set.unusable())?;
         config.settle_node_id(identity.node_id);
@@ -173,13 +189,33 @@ impl RunningBroker {
                 return Err(error);
             }
         };
-        Ok(Self { listeners, identity, config, server, broker, controller, images, disks, pool, directories })
+        sight.serves(Arc::clone(&broker), server.meters());
+        Ok(Self {
+            listeners,
+            identity,
+            config,
+            server,
+            broker,
+            controller,
+            images,
+            disks,
+            pool,
+            directories,
+            sight,
+            http,
+        })
     }
 
     /// The open listeners, in the order of the configuration.
     #[must_use]
     pub fn listeners(&self) -> &[OpenListener] {
         &self.listeners
+    }
+
+    /// Where metrics and health are served over HTTP, if they are.
+    #[must_use]
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.http.as_ref().map(HttpServer::address)
     }
 
     /// The directories of the data.
@@ -218,6 +254,7 @@ impl RunningBroker {
     ///
     /// When a directory could not be closed in good order.
     pub fn shutdown(self) -> Result<(), StopError> {
+        self.sight.stops();
         let report = self.server.shutdown(DRAIN_TIME_MAX);
         if report.cut_off > 0 {
             tracing::warn!(
@@ -272,6 +309,13 @@ fn open_listeners(config: &BrokerConfig, server: &Server) -> Vec<OpenListener> {
         advertised: listener.advertised_at(address),
     });
     opened.collect()
+}
+
+fn open_http(config: &BrokerConfig, sight: &Arc<Sight>) -> Result<Option<HttpServer>, StartError> {
+    let Some(address) = &config.http.address else { return Ok(None) };
+    let opened = HttpSocket::bind(address).and_then(|socket| socket.serve(Arc::clone(sight)));
+    let (host, port) = address.clone();
+    opened.map(Some).map_err(|source| StartError::Http { host, port, source })
 }
 
 fn blocking_pool(threads: usize) -> BlockingPool {

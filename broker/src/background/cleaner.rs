@@ -16,6 +16,10 @@ use crate::context::Broker;
 use crate::identity;
 use crate::partition::Partition;
 use crate::partition::waiters::PartitionKey;
+use crate::repeats::RepeatsBy;
+
+/// The shortest time between two events about one log's failures.
+const FAILURES_PAUSE: Duration = Duration::from_secs(600);
 
 /// What was compacted since the start.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,6 +30,8 @@ pub struct CleanerState {
     pub bytes_before: u64,
     /// Bytes of those that took their place.
     pub bytes_after: u64,
+    /// Rounds that failed and are tried again.
+    pub failures: u64,
     /// Logs that cannot be compacted.
     pub uncleanable: Vec<Uncleanable>,
 }
@@ -47,6 +53,8 @@ pub(crate) struct Cleaners {
     stopped: Condvar,
     throttle: Mutex<Throttle>,
     work: Mutex<Work>,
+    /// Logs that are tried again after each rest, and fail again.
+    failures: RepeatsBy<PartitionKey>,
 }
 
 #[derive(Default)]
@@ -72,6 +80,7 @@ impl Cleaners {
             stopped: Condvar::new(),
             throttle: Mutex::new(Throttle::new(config.bytes_per_second, Duration::ZERO)),
             work: Mutex::default(),
+            failures: RepeatsBy::every(FAILURES_PAUSE),
             config,
         })
     }
@@ -121,11 +130,13 @@ impl Cleaners {
 
     /// Takes the log of which most is new among those that are due and that nobody is at.
     fn take(&self, broker: &Broker) -> Option<Due> {
+        let failures = &self.failures;
         let candidates = broker.partitions.all().into_iter().filter(|partition| {
             let is_compacted = partition.settings().log.is_compacted;
             is_compacted && partition.check_writable().is_ok() && self.is_free(partition.key())
         });
-        let planned: Vec<Due> = candidates.filter_map(|partition| plan(broker, partition)).collect();
+        let planned: Vec<Due> =
+            candidates.filter_map(|partition| plan(broker, partition, failures)).collect();
         let chosen = dirtiest(planned.iter().enumerate().map(|(place, due)| (place, &due.plan)))?;
         let due = planned.into_iter().nth(chosen)?;
         self.work.lock().taken.insert(due.partition.key()).then_some(due)
@@ -155,7 +166,16 @@ impl Cleaners {
             // Its topic was deleted, or its segments went by retention.
             Err(CleanError::Busy | CleanError::Changed | CleanError::Log(LogError::Closed)) => false,
             Err(error) => {
-                tracing::error!(partition = %name, %error, "a log was not compacted; it is tried again");
+                self.work.lock().state.failures += 1;
+                if let Some(left_out) = self.failures.due(due.partition.key()) {
+                    tracing::error!(
+                        partition = %name,
+                        %error,
+                        left_out,
+                        "a log was not compacted and is tried again after log.cleaner.backoff.ms: a compaction needs \
+                         room for what it keeps beside what it takes away"
+                    );
+                }
                 false
             }
         }
@@ -249,7 +269,7 @@ fn retire(broker: &Broker, due: &Due, removed: Vec<RemovedFiles>) {
     broker.background.schedule_deletion();
 }
 
-fn plan(broker: &Broker, partition: Arc<Partition>) -> Option<Due> {
+fn plan(broker: &Broker, partition: Arc<Partition>, failures: &RepeatsBy<PartitionKey>) -> Option<Due> {
     let (name, dir) = (partition.name(), partition.directory());
     let log = dir.log(name)?;
     let high_watermark = partition.positions().high_watermark;
@@ -257,7 +277,14 @@ fn plan(broker: &Broker, partition: Arc<Partition>) -> Option<Due> {
         Ok(plan) => Some(Due { log, plan, partition }),
         Err(LogError::Closed) => None,
         Err(error) => {
-            tracing::error!(partition = %name, %error, "a log cannot be looked at for compaction");
+            if let Some(left_out) = failures.due(partition.key()) {
+                tracing::error!(
+                    partition = %name,
+                    %error,
+                    left_out,
+                    "a log cannot be looked at for compaction and is tried again: look at the file that is named"
+                );
+            }
             None
         }
     }

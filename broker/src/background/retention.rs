@@ -2,6 +2,7 @@
 //! that is, storage decides.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use ottla_model::Offset;
 use ottla_storage::{LogDir, RetainedLog, TopicPartition};
@@ -9,6 +10,10 @@ use parking_lot::Mutex;
 
 use crate::context::Broker;
 use crate::partition_map::PartitionMap;
+use crate::repeats::RepeatsBy;
+
+/// The shortest time between two events about one failure.
+const FAILURES_PAUSE: Duration = Duration::from_secs(600);
 
 /// What retention has let go since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,10 +29,18 @@ pub struct RetentionState {
 }
 
 /// What is remembered from pass to pass.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Retention {
     /// Segments that are kept by a timestamp in the future, which is told once.
     told: HashSet<(TopicPartition, Offset)>,
+    /// What failed and fails again at the next pass.
+    failures: RepeatsBy<String>,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { told: HashSet::new(), failures: RepeatsBy::every(FAILURES_PAUSE) }
+    }
 }
 
 impl Retention {
@@ -48,12 +61,28 @@ impl Retention {
             Ok(report) => report,
             Err(error) => {
                 state.lock().failures += 1;
-                return tracing::error!(directory = %dir.path().display(), %error, "nothing could be let go");
+                let path = dir.path().display().to_string();
+                if let Some(left_out) = self.failures.due(path.clone()) {
+                    tracing::error!(
+                        directory = path,
+                        %error,
+                        left_out,
+                        "retention failed for a directory and is tried again at its next pass: look at the disk"
+                    );
+                }
+                return;
             }
         };
         for (partition, error) in &report.failed {
             state.lock().failures += 1;
-            tracing::error!(%partition, %error, "retention failed for a partition and is tried again");
+            if let Some(left_out) = self.failures.due(partition.to_string()) {
+                tracing::error!(
+                    %partition,
+                    %error,
+                    left_out,
+                    "retention failed for a partition and is tried again at its next pass: look at the disk"
+                );
+            }
         }
         for retained in report.logs {
             self.retained(broker, &retained, state);

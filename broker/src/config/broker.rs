@@ -15,6 +15,7 @@ use super::conflicts::{self, Conflict};
 use super::groups::GroupsConfig;
 use super::listener::{self, HostPort, ListenerConfig, ListenerError, Listeners};
 use super::settings::{self, ConfigError, Given, Origin, Settings, Warning};
+use super::sight::{HttpConfig, LogOutput};
 
 /// Where a configuration is to be read from. The process's own environment is an argument like all else.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +57,10 @@ pub struct BrokerConfig {
     pub groups: GroupsConfig,
     /// How logs are loaded, flushed and written down.
     pub storage: StorageConfig,
+    /// The HTTP endpoint and what its metrics hold.
+    pub http: HttpConfig,
+    /// How the log is written.
+    pub log_output: LogOutput,
     /// `fetch.max.bytes`: the most that one fetch answers with.
     pub fetch_bytes_max: u32,
     /// `producer.id.expiration.ms`: after so long without a write a producer is forgotten.
@@ -284,6 +289,8 @@ impl BrokerConfig {
             topics: TopicRules::new(&settings),
             groups: GroupsConfig::new(&settings),
             storage: StorageConfig::new(&settings),
+            http: HttpConfig::new(&settings)?,
+            log_output: LogOutput::new(&settings),
             fetch_bytes_max: size(&settings, "fetch.max.bytes"),
             producer_id_expiration_ms: settings.number("producer.id.expiration.ms"),
             snapshot_after_bytes: settings

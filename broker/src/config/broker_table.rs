@@ -188,6 +188,12 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("group.streams.rack.aware.assignment.tags", Kind::List, Some("")),
     Property::new("group.streams.session.timeout.ms", Kind::Int(1, INT_MAX), Some("45000")),
     Property::new("group.streams.topology.description.plugin.class", Kind::Class, None),
+    Property::new("http.address", Kind::Text, Some("127.0.0.1:9404"))
+        .acts(
+            "Where /metrics, /livez, /readyz and /healthz are served over HTTP, as host:port; if the port is taken, a \
+             free one, and a warning that names it. Port 0 takes a free one, an empty value opens none.",
+        )
+        .internal(),
     Property::new("initial.broker.registration.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("60000")),
     Property::new("inter.broker.listener.name", Kind::Text, None)
         .acts("The listener that brokers use among each other; it must be one of listeners."),
@@ -269,6 +275,9 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     )
     .acts("What log.flush.interval.ms is where it is not set."),
     Property::new("log.flush.start.offset.checkpoint.interval.ms", Kind::Int(0, INT_MAX), Some("60000")),
+    Property::new("log.format", Kind::OneOf(&["text", "json"]), Some("text"))
+        .acts("How an event stands in the log: a line for people, or a JSON object a line.")
+        .internal(),
     Property::new("log.index.interval.bytes", Kind::Int(0, INT_MAX), Some("4096"))
         .acts("After so many bytes of log an offset index gets its next entry.")
         .dynamic(),
@@ -330,6 +339,12 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("log.segment.delete.delay.ms", Kind::Long(0, i64::MAX), Some("60000"))
         .acts("How long the files of what was deleted stay on the disk.")
         .dynamic(),
+    Property::new("log.slow.request.ms", Kind::Int(0, INT_MAX), Some("1000"))
+        .acts(
+            "A request that takes longer is told in the log with its phases; time for which it asked to wait does \
+             not count. 0 tells of none.",
+        )
+        .internal(),
     Property::new("max.connection.creation.rate", Kind::Int(0, INT_MAX), Some("2147483647")).dynamic(),
     Property::new("max.connections", Kind::Int(0, INT_MAX), Some("2147483647"))
         .acts("The most connections that are open at once; a further one waits until one closes.")
@@ -369,9 +384,21 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("metric.reporters", Kind::List, Some("org.apache.kafka.common.metrics.JmxReporter"))
         .meaningless("there are no Java classes to load")
         .dynamic(),
+    Property::new("metrics.compat", Kind::ListOf(&["kafka_exporter", "jmx", "redpanda"]), Some(""))
+        .acts(
+            "Whose names /metrics has beside its own, for dashboards that query them: kafka_exporter, jmx (the JMX \
+             exporter's over Kafka's beans), redpanda.",
+        )
+        .internal(),
     Property::new("metrics.num.samples", Kind::Int(1, INT_MAX), Some("2")),
     Property::new("metrics.recording.level", Kind::Text, Some("INFO")),
     Property::new("metrics.sample.window.ms", Kind::Long(1, i64::MAX), Some("30000")),
+    Property::new("metrics.series.max", Kind::Int(0, INT_MAX), Some("10000"))
+        .acts(
+            "The most samples on /metrics of a family that grows with topics, groups or clients; what is left out is \
+             counted there.",
+        )
+        .internal(),
     Property::new("min.insync.replicas", Kind::Int(1, INT_MAX), Some("1"))
         .acts("With fewer replicas in sync than this a produce with acks=all is refused.")
         .dynamic(),

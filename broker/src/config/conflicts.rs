@@ -50,6 +50,10 @@ pub(super) enum Conflict {
          without spaces."
     )]
     ClusterId(String),
+    #[error(
+        "Invalid value {value} for configuration http.address ({origin}): it must be host:port, or empty for none."
+    )]
+    HttpAddress { value: String, origin: Origin },
     #[error("The configuration log.dirs ({0}) must name directories, each one once.")]
     LogDirs(Origin),
 }

@@ -11,6 +11,7 @@ mod properties_file;
 pub mod property;
 mod rules;
 mod settings;
+mod sight;
 pub mod topic;
 
 pub use broker::{BrokerConfig, CleanerConfig, Sources, StorageConfig, UnusableConfig};
@@ -23,6 +24,7 @@ pub use listener::{HostPort, ListenerConfig};
 pub use property::{InvalidValue, Property};
 pub use rules::TopicTable;
 pub use settings::{Origin, Settings, Warning};
+pub use sight::{Compat, HttpConfig, LogFormat, LogOutput};
 pub use topic::{TopicConfig, TopicConfigError};
 
 /// Every property of a broker, in the order of their names.

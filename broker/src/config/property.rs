@@ -23,7 +23,7 @@ pub struct Property {
     pub effect: Effect,
     /// Whether it could be altered while the broker runs.
     pub dynamic: bool,
-    /// Whether Kafka takes it and does not speak of it.
+    /// Whether it is taken and not spoken of to Kafka's tools: Kafka has such ones, and those of our own are.
     pub internal: bool,
     /// A sentence of documentation; empty where nothing acts.
     pub doc: &'static str,

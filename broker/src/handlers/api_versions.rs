@@ -11,6 +11,7 @@ use ottla_protocol::messages::api_versions::{
 
 use crate::connection_state::ClientSoftware;
 use crate::dispatch::{Call, SERVED};
+use crate::metrics::meter::Meter;
 use crate::reply::ReplyTo;
 
 /// The first version in which a client says what software it is.
@@ -23,10 +24,8 @@ pub(crate) fn handle(call: &mut Call<'_>, request: ApiVersionsRequest) -> Outcom
         return call.reply(&refusal(error_code));
     }
     if call.version() >= SOFTWARE_SINCE {
-        call.connection.software = Some(ClientSoftware {
-            name: request.client_software_name,
-            version: request.client_software_version,
-        });
+        let (name, version) = (request.client_software_name, request.client_software_version);
+        call.name_client(ClientSoftware { name, version });
     }
     let image = call.broker().image.load();
     let supported = features::supported().into_iter();
@@ -58,14 +57,15 @@ fn finalized(image: &MetadataImage) -> Vec<FinalizedFeatureKey> {
 
 /// The answer to a version that is not served: in version 0, with the versions that are, so that the client can ask
 /// again. The request's body is not looked at.
-pub(crate) fn unsupported_version(correlation_id: i32) -> Outcome {
+pub(crate) fn unsupported_version(correlation_id: i32, meter: Meter) -> Outcome {
     let own = SERVED.iter().filter(|served| served.api == ApiKey::ApiVersions);
     let response = ApiVersionsResponse {
         error_code: ErrorCode::UNSUPPORTED_VERSION,
         api_keys: own.map(|served| served.advertised()).collect(),
         ..ApiVersionsResponse::default()
     };
-    ReplyTo { version: 0, correlation_id, header_version: 0 }.reply(&response).into()
+    let to = ReplyTo { api: ApiKey::ApiVersions, version: 0, correlation_id, header_version: 0, meter };
+    to.reply(&response).into()
 }
 
 fn check(call: &Call<'_>, request: &ApiVersionsRequest) -> Result<(), ErrorCode> {

@@ -86,6 +86,30 @@ impl Partition {
         at_least_one_batch: bool,
         mode: ReadMode,
     ) -> Result<ReadResult, PartitionError> {
+        let read = self.read_log(from, isolation, max_bytes, at_least_one_batch, mode);
+        read.inspect_err(|error| self.tell_read_error(error))
+    }
+
+    /// What is the disk's fault, not the request's, is told in the log too: the client gets no more than a code.
+    fn tell_read_error(&self, error: &PartitionError) {
+        use LogError::{Damaged, DirectoryFailed, Io, Malformed};
+        if matches!(
+            error,
+            PartitionError::Log(Io { .. } | Malformed { .. } | Damaged { .. } | DirectoryFailed(_))
+        ) {
+            let place = self.place();
+            place.flush.errors.of_read(&place.directory.path(), &self.name, error);
+        }
+    }
+
+    fn read_log(
+        &self,
+        from: &FetchFrom,
+        isolation: Isolation,
+        max_bytes: u64,
+        at_least_one_batch: bool,
+        mode: ReadMode,
+    ) -> Result<ReadResult, PartitionError> {
         self.check_leader(from.current_epoch)?;
         let positions = self.positions();
         if let Some(diverging) = self.divergence(from, &positions)? {

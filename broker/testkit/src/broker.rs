@@ -134,7 +134,11 @@ impl TestBrokerBuilder {
     }
 
     fn start_broker(&self) -> Result<RunningBroker, StartError> {
-        let mut overrides = vec![("listeners".to_owned(), "PLAINTEXT://127.0.0.1:0".to_owned())];
+        let mut overrides = vec![
+            ("listeners".to_owned(), "PLAINTEXT://127.0.0.1:0".to_owned()),
+            // A test that wants it says so, with port 0.
+            ("http.address".to_owned(), String::new()),
+        ];
         overrides.extend(self.overrides.iter().cloned());
         let mut data = Some(self.directory.path().to_owned());
         if !self.log_dirs.is_empty() {

@@ -163,7 +163,13 @@ impl TestProcessBuilder {
     pub fn start(self) -> TestProcess {
         let mut command = self.command();
         command
-            .args(["--override", "listeners=PLAINTEXT://127.0.0.1:0", "--data"])
+            .args([
+                "--override",
+                "listeners=PLAINTEXT://127.0.0.1:0",
+                "--override",
+                "http.address=",
+                "--data",
+            ])
             .arg(self.directory.path());
         self.serve(command)
     }

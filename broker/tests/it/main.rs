@@ -20,6 +20,7 @@ mod group_requests;
 mod group_restart;
 mod groups;
 mod hostile;
+mod http;
 mod idempotence;
 mod kill;
 mod list_offsets;
