@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 
 use compact_str::CompactString;
 use ottla_cluster::{AppliedImage, BrokerImage, ControllerLink, MetadataImage, features};
-use ottla_model::{Clock, NodeId};
+use ottla_model::{Clock, NodeId, Uuid};
 use ottla_network::BlockingPool;
 use ottla_storage::LogDirError;
 use parking_lot::Mutex;
@@ -38,6 +38,8 @@ pub struct BrokerParts {
     pub node_id: NodeId,
     /// The log directories, open, locked and not yet loaded; each knows its `directory.id`.
     pub log_dirs: ottla_storage::LogDirs,
+    /// `directory.id` of the directory that holds the metadata log.
+    pub metadata_directory_id: Uuid,
     /// The way to the controller.
     pub controller: Arc<dyn ControllerLink>,
     /// Where cold reads go that may wait for a disk.
@@ -53,6 +55,7 @@ pub struct Broker {
     pub(crate) config: Arc<BrokerConfig>,
     pub(crate) cluster_id: CompactString,
     pub(crate) node_id: NodeId,
+    pub(crate) metadata_directory_id: Uuid,
     pub(crate) image: AppliedImage,
     pub(crate) partitions: PartitionMap,
     pub(crate) log_dirs: LogDirs,
@@ -101,6 +104,7 @@ impl Broker {
             config: parts.config,
             cluster_id: parts.cluster_id,
             node_id: parts.node_id,
+            metadata_directory_id: parts.metadata_directory_id,
             image: AppliedImage::new(),
             partitions: PartitionMap::new(),
             log_dirs: LogDirs::new(parts.log_dirs, log_dir_paths),

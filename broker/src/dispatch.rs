@@ -23,11 +23,13 @@ use crate::context::Broker;
 use crate::delayed::waits::Waits;
 use crate::handlers::produce::Handled;
 use crate::handlers::{
-    alter_replica_log_dirs, api_versions, consumer_group_describe, consumer_group_heartbeat, create_topics,
-    delete_groups, delete_records, delete_topics, describe_cluster, describe_configs, describe_groups,
-    describe_log_dirs, describe_topic_partitions, fetch, find_coordinator, heartbeat, init_producer_id,
-    join_group, leave_group, list_groups, list_offsets, metadata, offset_commit, offset_delete, offset_fetch,
-    offset_for_leader_epoch, produce, sasl, sync_group,
+    alter_partition_reassignments, alter_replica_log_dirs, api_versions, consumer_group_describe,
+    consumer_group_heartbeat, create_partitions, create_topics, delete_groups, delete_records, delete_topics,
+    describe_cluster, describe_configs, describe_groups, describe_log_dirs, describe_producers,
+    describe_quorum, describe_topic_partitions, elect_leaders, fetch, find_coordinator, heartbeat,
+    init_producer_id, join_group, leave_group, list_groups, list_offsets, list_partition_reassignments,
+    metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch, produce, sasl, sync_group,
+    unregister_broker, update_features,
 };
 use crate::machine_host::group::GroupHost;
 use crate::metrics::meter::{Asked, Meter};
@@ -68,9 +70,17 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::AlterReplicaLogDirs),
     Served::all(ApiKey::DescribeLogDirs),
     Served::all(ApiKey::SaslAuthenticate),
+    Served::all(ApiKey::CreatePartitions),
     Served::all(ApiKey::DeleteGroups),
+    Served::all(ApiKey::ElectLeaders),
+    Served::all(ApiKey::AlterPartitionReassignments),
+    Served::all(ApiKey::ListPartitionReassignments),
     Served::all(ApiKey::OffsetDelete),
+    Served::all(ApiKey::DescribeQuorum),
+    Served::all(ApiKey::UpdateFeatures),
     Served::all(ApiKey::DescribeCluster),
+    Served::all(ApiKey::DescribeProducers),
+    Served::all(ApiKey::UnregisterBroker),
     Served::all(ApiKey::ConsumerGroupHeartbeat),
     Served::all(ApiKey::ConsumerGroupDescribe),
     Served::all(ApiKey::DescribeTopicPartitions),
@@ -161,6 +171,16 @@ impl Service {
             ApiKey::ConsumerGroupDescribe => consumer_group_describe::handle(call, body(frame)?),
             ApiKey::DescribeCluster => describe_cluster::handle(call, body(frame)?),
             ApiKey::DescribeTopicPartitions => describe_topic_partitions::handle(call, body(frame)?),
+            ApiKey::CreatePartitions => create_partitions::handle(call, body(frame)?).await,
+            ApiKey::ElectLeaders => elect_leaders::handle(call, body(frame)?).await,
+            ApiKey::AlterPartitionReassignments => {
+                alter_partition_reassignments::handle(call, body(frame)?).await
+            }
+            ApiKey::ListPartitionReassignments => list_partition_reassignments::handle(call, body(frame)?),
+            ApiKey::UpdateFeatures => update_features::handle(call, body(frame)?).await,
+            ApiKey::UnregisterBroker => unregister_broker::handle(call, body(frame)?).await,
+            ApiKey::DescribeQuorum => describe_quorum::handle(call, body(frame)?),
+            ApiKey::DescribeProducers => describe_producers::handle(call, body(frame)?),
             // Not served: the version gate lets none through.
             _ => Reply::close().into(),
         })

@@ -168,6 +168,7 @@ impl RunningBroker {
             cluster_id: identity.cluster_id.clone(),
             node_id: identity.node_id,
             log_dirs: set,
+            metadata_directory_id: metadata.id().ok_or(LogDirError::NoDirectory)?,
             controller: Arc::clone(&link),
             pool: pool.clone(),
             clock,
@@ -379,6 +380,8 @@ fn start_controller(
         identity: NodeIdentity { node_id: identity.node_id, directory_id },
         voter_endpoint: Endpoint { listener: name, host, port, security_protocol: PLAINTEXT },
         controller: ControllerSettings {
+            node_id: identity.node_id,
+            min_insync_replicas: config.topics.min_insync_replicas,
             cluster_id: identity.cluster_id.clone(),
             default_partitions: config.topics.default_partitions,
             default_replication_factor: config.topics.default_replication_factor,

@@ -6,7 +6,7 @@ use ottla_protocol::metadata::{
     BeginTransactionRecord, ConfigRecord, EndTransactionRecord, FeatureLevelRecord, MetadataRecord,
 };
 
-use crate::image::{ConfigResource, FeatureRange};
+use crate::image::{ConfigResource, FeatureRange, MetadataImage};
 use crate::replay::ReplayError;
 
 /// `metadata.version`: which records the metadata log may hold, and in which versions.
@@ -16,11 +16,13 @@ pub const KRAFT_VERSION: &str = "kraft.version";
 /// `group.version`: 1 where groups of the newer protocol are served (KIP-848).
 pub const GROUP_VERSION: &str = "group.version";
 /// `eligible.leader.replicas.version` (KIP-966).
-const ELIGIBLE_LEADER_REPLICAS_VERSION: &str = "eligible.leader.replicas.version";
+pub(crate) const ELIGIBLE_LEADER_REPLICAS_VERSION: &str = "eligible.leader.replicas.version";
 /// 3.3-IV3: the oldest that Apache Kafka 4.4 opens.
 pub const METADATA_VERSION_MIN: i16 = 7;
 /// 4.4-IV2: the newest that Apache Kafka 4.4.0 writes by default.
 pub const METADATA_VERSION_MAX: i16 = 33;
+
+const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
 
 struct Feature {
     name: &'static str,
@@ -73,18 +75,27 @@ pub(crate) fn bootstrap_records(
     min_insync_replicas: i32,
 ) -> Vec<MetadataRecord> {
     let eligible = |record: &MetadataRecord| matches!(record, MetadataRecord::FeatureLevel(level) if level.name == ELIGIBLE_LEADER_REPLICAS_VERSION);
-    let defaults = ConfigResource::default_broker();
-    let min_insync_replicas = formatted.iter().any(eligible).then(|| {
-        MetadataRecord::Config(ConfigRecord {
-            resource_type: defaults.kind,
-            resource_name: defaults.name,
-            name: "min.insync.replicas".into(),
-            value: Some(min_insync_replicas.to_string().into()),
-        })
-    });
+    let min_insync_replicas = formatted.iter().any(eligible).then(|| min_insync_record(min_insync_replicas));
     let begin = BeginTransactionRecord { name: Some("Bootstrap records".into()) }.into();
     let end = EndTransactionRecord::default().into();
     [begin].into_iter().chain(formatted).chain(min_insync_replicas).chain([end]).collect()
+}
+
+/// What goes with switching eligible leader replicas on: a value of `min.insync.replicas` for all brokers, where there is none.
+pub(crate) fn min_insync_default(image: &MetadataImage, min_insync_replicas: i32) -> Option<MetadataRecord> {
+    let set = image.configs(&ConfigResource::default_broker());
+    let has = set.is_some_and(|values| values.contains_key(MIN_INSYNC_REPLICAS));
+    (!has).then(|| min_insync_record(min_insync_replicas))
+}
+
+fn min_insync_record(min_insync_replicas: i32) -> MetadataRecord {
+    let defaults = ConfigResource::default_broker();
+    MetadataRecord::Config(ConfigRecord {
+        resource_type: defaults.kind,
+        resource_name: defaults.name,
+        name: MIN_INSYNC_REPLICAS.into(),
+        value: Some(min_insync_replicas.to_string().into()),
+    })
 }
 
 /// Whether a log with this level can be understood. Level 0 of any feature means that it is off.

@@ -5,14 +5,21 @@ use ottla_model::Offset;
 use ottla_protocol::messages::allocate_producer_ids::{
     AllocateProducerIdsRequest, AllocateProducerIdsResponse,
 };
+use ottla_protocol::messages::alter_partition_reassignments::{
+    AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse,
+};
 use ottla_protocol::messages::assign_replicas_to_dirs::{
     AssignReplicasToDirsRequest, AssignReplicasToDirsResponse,
 };
 use ottla_protocol::messages::broker_registration::{
     BrokerRegistrationRequest, BrokerRegistrationResponse, Feature, Listener,
 };
+use ottla_protocol::messages::create_partitions::{CreatePartitionsRequest, CreatePartitionsResponse};
 use ottla_protocol::messages::create_topics::{CreateTopicsRequest, CreateTopicsResponse};
 use ottla_protocol::messages::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse};
+use ottla_protocol::messages::elect_leaders::{ElectLeadersRequest, ElectLeadersResponse};
+use ottla_protocol::messages::unregister_broker::{UnregisterBrokerRequest, UnregisterBrokerResponse};
+use ottla_protocol::messages::update_features::{UpdateFeaturesRequest, UpdateFeaturesResponse};
 
 use crate::feed::BoxFuture;
 use crate::image::{Endpoint, FeatureRange};
@@ -28,6 +35,16 @@ pub enum ControllerRequest {
     AllocateProducerIds(AllocateProducerIdsRequest),
     /// A broker has started.
     BrokerRegistration(BrokerRegistrationRequest),
+    /// Topics get more partitions.
+    CreatePartitions(CreatePartitionsRequest),
+    /// Leaderships go back to preferred replicas, or to any.
+    ElectLeaders(ElectLeadersRequest),
+    /// Partitions get other replicas.
+    AlterPartitionReassignments(AlterPartitionReassignmentsRequest),
+    /// Features go to other levels.
+    UpdateFeatures(UpdateFeaturesRequest),
+    /// A broker is forgotten.
+    UnregisterBroker(UnregisterBrokerRequest),
     /// In which of its directories a broker has replicas.
     AssignReplicasToDirs(AssignReplicasToDirsRequest),
 }
@@ -43,6 +60,16 @@ pub enum ControllerResponse {
     AllocateProducerIds(AllocateProducerIdsResponse),
     /// To [`ControllerRequest::BrokerRegistration`].
     BrokerRegistration(BrokerRegistrationResponse),
+    /// To [`ControllerRequest::CreatePartitions`].
+    CreatePartitions(CreatePartitionsResponse),
+    /// To [`ControllerRequest::ElectLeaders`].
+    ElectLeaders(ElectLeadersResponse),
+    /// To [`ControllerRequest::AlterPartitionReassignments`].
+    AlterPartitionReassignments(AlterPartitionReassignmentsResponse),
+    /// To [`ControllerRequest::UpdateFeatures`].
+    UpdateFeatures(UpdateFeaturesResponse),
+    /// To [`ControllerRequest::UnregisterBroker`].
+    UnregisterBroker(UnregisterBrokerResponse),
     /// To [`ControllerRequest::AssignReplicasToDirs`].
     AssignReplicasToDirs(AssignReplicasToDirsResponse),
 }

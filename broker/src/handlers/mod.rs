@@ -1,10 +1,12 @@
 //! One file an API: check, call, build the response. What several share about topics and addresses is in `shared.rs`.
 
+pub(crate) mod alter_partition_reassignments;
 pub(crate) mod alter_replica_log_dirs;
 mod answer_room;
 pub(crate) mod api_versions;
 pub(crate) mod consumer_group_describe;
 pub(crate) mod consumer_group_heartbeat;
+pub(crate) mod create_partitions;
 pub(crate) mod create_topics;
 pub(crate) mod delete_groups;
 pub(crate) mod delete_records;
@@ -13,7 +15,10 @@ pub(crate) mod describe_cluster;
 pub(crate) mod describe_configs;
 pub(crate) mod describe_groups;
 pub(crate) mod describe_log_dirs;
+pub(crate) mod describe_producers;
+pub(crate) mod describe_quorum;
 pub(crate) mod describe_topic_partitions;
+pub(crate) mod elect_leaders;
 pub(crate) mod fetch;
 pub(crate) mod find_coordinator;
 mod group;
@@ -23,6 +28,7 @@ pub(crate) mod join_group;
 pub(crate) mod leave_group;
 pub(crate) mod list_groups;
 pub(crate) mod list_offsets;
+pub(crate) mod list_partition_reassignments;
 pub(crate) mod metadata;
 pub(crate) mod offset_commit;
 pub(crate) mod offset_delete;
@@ -32,3 +38,5 @@ pub(crate) mod produce;
 pub(crate) mod sasl;
 mod shared;
 pub(crate) mod sync_group;
+pub(crate) mod unregister_broker;
+pub(crate) mod update_features;

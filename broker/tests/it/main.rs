@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod admin;
 mod api_docs;
 mod api_versions;
 mod bomb;

@@ -4,29 +4,23 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ottla_model::{
-    ErrorCode, LeaderEpoch, NodeId, PartitionIndex, TOPIC_NAME_CHARS_MAX, TopicName, TopicNameError, Uuid,
-};
+use ottla_model::{ErrorCode, NodeId, PartitionIndex, TOPIC_NAME_CHARS_MAX, TopicName, TopicNameError, Uuid};
 use ottla_protocol::messages::create_topics::{
     CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfigs, CreatableTopicResult,
     CreateTopicsRequest, CreateTopicsResponse,
 };
 use ottla_protocol::metadata::{ConfigRecord, MetadataRecord, PartitionRecord, TopicRecord};
 
+use super::placement::{self, Refusal, bad_assignment};
 use super::{
     ControllerSettings, Decision, EffectiveConfig, Occasion, RECORDS_PER_REQUEST_MAX,
-    TEXT_BYTES_PER_REQUEST_MAX, usable_brokers,
+    TEXT_BYTES_PER_REQUEST_MAX,
 };
 use crate::image::{ConfigMap, ConfigResource, MetadataImage};
 use crate::link::ControllerResponse;
 
 /// The metadata log is a topic to its readers only.
 const METADATA_TOPIC: &str = "__cluster_metadata";
-/// The id of a log directory that the broker has yet to choose.
-const DIRECTORY_UNASSIGNED: Uuid = Uuid::ONE;
-
-/// An error code and the message that goes with it.
-type Refusal = (ErrorCode, String);
 
 pub(super) fn decide(
     settings: &ControllerSettings,
@@ -119,7 +113,10 @@ impl Rules<'_> {
             id: self.fresh_id(occasion),
             effective: self.settings.topic_configs.effective(&configs, defaults),
             configs,
-            partitions: assignments.into_iter().map(|replicas| self.partition(replicas)).collect(),
+            partitions: assignments
+                .into_iter()
+                .map(|replicas| placement::first_state(self.image, replicas))
+                .collect(),
         })
     }
 
@@ -173,28 +170,7 @@ impl Rules<'_> {
         }
         let factor = if factor == -1 { self.settings.default_replication_factor } else { factor };
         let partitions = if partitions == -1 { self.settings.default_partitions } else { partitions };
-        let usable: Vec<NodeId> = usable_brokers(self.image).collect();
-        let factor_usize = usize::try_from(factor).unwrap_or(0);
-        if usable.is_empty() || factor_usize > usable.len() {
-            let why = if usable.is_empty() {
-                "All brokers are currently fenced or have all their log directories cordoned.".to_owned()
-            } else {
-                format!(
-                    "The target replication factor of {factor} cannot be reached because only {} broker(s) are \
-                     registered or some brokers have all their log directories cordoned.",
-                    usable.len()
-                )
-            };
-            let message = format!("Unable to replicate the partition {factor} time(s): {why}");
-            return Err((ErrorCode::INVALID_REPLICATION_FACTOR, message));
-        }
-        // Each partition begins one broker further on, so that leaders and replicas are spread.
-        let count = usize::try_from(partitions).unwrap_or(0);
-        Ok((0..count)
-            .map(|first| {
-                usable.iter().cycle().skip(first % usable.len()).take(factor_usize).copied().collect()
-            })
-            .collect())
+        placement::spread(self.image, 0, usize::try_from(partitions).unwrap_or(0), factor)
     }
 
     /// Replicas of partitions that the client has placed.
@@ -236,32 +212,9 @@ impl Rules<'_> {
         assignment: &CreatableReplicaAssignment,
         factor: Option<usize>,
     ) -> Result<(), Refusal> {
-        const SUBJECT: &str = "The manual partition assignment includes";
         let replicas = &assignment.broker_ids;
-        if replicas.is_empty() {
-            return bad_assignment(format!("{SUBJECT} an empty replica list."));
-        }
-        let mut ascending = replicas.clone();
-        ascending.sort();
-        let mut earlier = HashSet::new();
-        for broker in ascending {
-            if self.image.broker(broker).is_none() {
-                return bad_assignment(format!(
-                    "{SUBJECT} broker {broker}, but no such broker is registered."
-                ));
-            }
-            if !earlier.insert(broker) {
-                return bad_assignment(format!("{SUBJECT} the broker {broker} more than once."));
-            }
-        }
-        if let Some(factor) = factor.filter(|factor| *factor != replicas.len()) {
-            return bad_assignment(format!(
-                "{SUBJECT} a partition with {} replica(s), but this is not consistent with previous partitions, \
-                 which have {factor} replica(s).",
-                replicas.len()
-            ));
-        }
-        if !replicas.iter().any(|replica| usable_brokers(self.image).any(|usable| usable == *replica)) {
+        placement::check_replicas(self.image, replicas, factor)?;
+        if !placement::has_usable(self.image, replicas) {
             return bad_assignment(format!(
                 "All brokers specified in the manual partition assignment for partition {} are fenced or in \
                  controlled shutdown.",
@@ -269,31 +222,6 @@ impl Rules<'_> {
             ));
         }
         Ok(())
-    }
-
-    /// The partition's first state: every usable replica is in sync, the first of them leads.
-    fn partition(&self, replicas: Vec<NodeId>) -> PartitionRecord {
-        let isr: Vec<NodeId> = {
-            let usable: HashSet<NodeId> = usable_brokers(self.image).collect();
-            replicas.iter().copied().filter(|replica| usable.contains(replica)).collect()
-        };
-        PartitionRecord {
-            directories: replicas.iter().map(|replica| self.directory(*replica)).collect(),
-            leader: isr.first().copied().unwrap_or(NodeId::NONE),
-            leader_epoch: LeaderEpoch::new(0),
-            partition_epoch: 0,
-            isr,
-            replicas,
-            ..PartitionRecord::default()
-        }
-    }
-
-    /// Where there is no choice the directory is assigned at once; otherwise the broker chooses.
-    fn directory(&self, broker: NodeId) -> Uuid {
-        match self.image.broker(broker).map(|broker| broker.log_dirs.as_slice()) {
-            Some([only]) => *only,
-            _ => DIRECTORY_UNASSIGNED,
-        }
     }
 
     fn fresh_id(&self, occasion: &Occasion<'_>) -> Uuid {
@@ -362,10 +290,6 @@ impl From<&EffectiveConfig> for CreatableTopicConfigs {
             is_sensitive: config.sensitive,
         }
     }
-}
-
-fn bad_assignment<T>(message: String) -> Result<T, Refusal> {
-    Err((ErrorCode::INVALID_REPLICA_ASSIGNMENT, message))
 }
 
 /// Kafka's wording, which clients show to people and some compare.

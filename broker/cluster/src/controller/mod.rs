@@ -3,10 +3,16 @@
 
 mod assign_dirs;
 mod brokers;
+mod create_partitions;
 mod create_topics;
 mod delete_topics;
+mod elections;
+mod features;
+mod placement;
 mod producer_ids;
+mod reassign;
 mod rules;
+mod unregister;
 
 use std::sync::Arc;
 
@@ -32,6 +38,10 @@ const _: () = assert!(TEXT_BYTES_PER_REQUEST_MAX + RECORDS_PER_REQUEST_MAX * 150
 /// What the controller decides by.
 #[derive(Clone)]
 pub struct ControllerSettings {
+    /// The node whose controller this is.
+    pub node_id: NodeId,
+    /// `min.insync.replicas`: the default of all brokers once eligible leader replicas are switched on.
+    pub min_insync_replicas: i32,
     /// The cluster's id; a broker of another one is refused.
     pub cluster_id: CompactString,
     /// `num.partitions`: for topics created with −1.
@@ -74,6 +84,11 @@ pub fn decide(
         ControllerRequest::DeleteTopics(request) => delete_topics::decide(settings, image, request),
         ControllerRequest::AllocateProducerIds(request) => producer_ids::decide(image, request),
         ControllerRequest::BrokerRegistration(request) => brokers::decide(settings, image, request, occasion),
+        ControllerRequest::CreatePartitions(request) => create_partitions::decide(image, request),
+        ControllerRequest::ElectLeaders(request) => elections::decide(image, request),
+        ControllerRequest::AlterPartitionReassignments(request) => reassign::decide(image, request),
+        ControllerRequest::UpdateFeatures(request) => features::decide(settings, image, request),
+        ControllerRequest::UnregisterBroker(request) => unregister::decide(settings, image, request),
         ControllerRequest::AssignReplicasToDirs(request) => assign_dirs::decide(image, request),
     }
 }

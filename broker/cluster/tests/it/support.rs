@@ -61,6 +61,8 @@ impl TopicConfigRules for TwoConfigs {
 
 pub(crate) fn settings() -> ControllerSettings {
     ControllerSettings {
+        node_id: NODE,
+        min_insync_replicas: 1,
         cluster_id: CLUSTER.into(),
         default_partitions: 1,
         default_replication_factor: 1,
