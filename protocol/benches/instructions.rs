@@ -63,7 +63,7 @@ fn compare(wanted: impl Fn(&str) -> bool) -> ExitCode {
         let [ours, theirs] = WHO.map(|who| count(&number.to_string(), who) - overhead);
         let percent = (100 * ours).div_ceil(theirs);
         println!("| {} | {ours} | {theirs} | {}.{:02} |", case.name, percent / 100, percent % 100);
-        too_many += u64::from(percent > case.percent_max);
+        too_many += u64::from(percent > cases::PERCENT_MAX);
     }
     if too_many == 0 {
         return ExitCode::SUCCESS;

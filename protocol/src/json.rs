@@ -12,7 +12,7 @@ use ottla_model::{
 };
 use serde_json::{Map, Value};
 
-use crate::codec::{Message, Struct, VersionRange};
+use crate::codec::{Few, Message, Struct, VersionRange};
 use crate::records::Records;
 
 /// Why a value has no JSON form, or a JSON value is not the message.
@@ -246,10 +246,7 @@ impl<T: Json> Json for Vec<T> {
     const KIND: FieldKind = FieldKind::Array(&T::KIND);
 
     fn to_json(&self, version: i16) -> Result<Value, JsonError> {
-        let to_json = |(index, element): (usize, &T)| {
-            element.to_json(version).map_err(|error| error.within(&format!("[{index}]")))
-        };
-        self.iter().enumerate().map(to_json).collect::<Result<_, _>>().map(Value::Array)
+        to_array(self, version)
     }
 
     fn from_json(value: &Value, version: i16) -> Result<Self, JsonError> {
@@ -259,6 +256,25 @@ impl<T: Json> Json for Vec<T> {
         };
         elements.iter().enumerate().map(from_json).collect()
     }
+}
+
+impl<T: Json> Json for Few<T> {
+    const KIND: FieldKind = Vec::<T>::KIND;
+
+    fn to_json(&self, version: i16) -> Result<Value, JsonError> {
+        to_array(self, version)
+    }
+
+    fn from_json(value: &Value, version: i16) -> Result<Self, JsonError> {
+        Vec::from_json(value, version).map(Self::from)
+    }
+}
+
+fn to_array<T: Json>(elements: &[T], version: i16) -> Result<Value, JsonError> {
+    let to_json = |(index, element): (usize, &T)| {
+        element.to_json(version).map_err(|error| error.within(&format!("[{index}]")))
+    };
+    elements.iter().enumerate().map(to_json).collect::<Result<_, _>>().map(Value::Array)
 }
 
 macro_rules! integers {

@@ -15,6 +15,7 @@ use ottla_model::batch::{
 use ottla_model::compression::Codec;
 use ottla_model::{ErrorCode, LeaderEpoch, Offset, PartitionIndex};
 use ottla_network::{Outcome, Reply};
+use ottla_protocol::codec::Few;
 use ottla_protocol::messages::produce::{
     BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceData,
     PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceData, TopicProduceResponse,
@@ -72,7 +73,7 @@ pub(crate) fn handle<'a>(call: &'a Call<'_>, request: ProduceRequest) -> Handled
         now_ms: broker.clock.now_ms(),
         budget_bytes: REACTOR_BYTES_MAX,
         topics: request.topic_data.into_iter(),
-        rest: Vec::new().into_iter(),
+        rest: Few::default().into_iter(),
         held: None,
         responses: Vec::new(),
         unacknowledged: Vec::new(),
@@ -160,9 +161,9 @@ struct Append<'a> {
     /// What is left of [`REACTOR_BYTES_MAX`].
     budget_bytes: usize,
     /// The topics that are not begun.
-    topics: std::vec::IntoIter<TopicProduceData>,
+    topics: <Few<TopicProduceData> as IntoIterator>::IntoIter,
     /// Of the topic that is begun: what is still to come, and the topic if it is held here.
-    rest: std::vec::IntoIter<PartitionProduceData>,
+    rest: <Few<PartitionProduceData> as IntoIterator>::IntoIter,
     held: Option<Arc<HeldTopic>>,
     /// The last one is that of the topic that is begun.
     responses: Vec<TopicProduceResponse>,

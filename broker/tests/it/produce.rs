@@ -48,14 +48,16 @@ fn from_version_13_topics_go_by_id() {
     let id = create_topic(&mut connection, "by-id", 1);
     let to = |topic_id: Uuid| ProduceRequest {
         acks: 1,
-        topic_data: vec![TopicProduceData {
+        topic_data: [TopicProduceData {
             topic_id,
-            partition_data: vec![PartitionProduceData {
+            partition_data: [PartitionProduceData {
                 index: 0.into(),
                 records: Some(Records::Inline(batch(1))),
-            }],
+            }]
+            .into(),
             ..TopicProduceData::default()
-        }],
+        }]
+        .into(),
         ..ProduceRequest::default()
     };
     assert_eq!(produced(connection.call(&to(id), 13)).error_code, ErrorCode::NONE);

@@ -133,14 +133,16 @@ pub(crate) fn produce_request(
     ProduceRequest {
         acks,
         timeout_ms: 30_000,
-        topic_data: vec![TopicProduceData {
+        topic_data: [TopicProduceData {
             name: topic.into(),
-            partition_data: vec![PartitionProduceData {
+            partition_data: [PartitionProduceData {
                 index: partition.into(),
                 records: records.map(Records::Inline),
-            }],
+            }]
+            .into(),
             ..TopicProduceData::default()
-        }],
+        }]
+        .into(),
         ..ProduceRequest::default()
     }
 }

@@ -34,7 +34,6 @@ fn default_impl(parsed: &Struct) -> TokenStream {
 fn wire_impl(parsed: &Struct) -> TokenStream {
     let Struct { ident, fields, .. } = parsed;
     let name = ident.to_string();
-    let names = fields.iter().map(|field| &field.ident);
     let positional = || fields.iter().filter(|field| field.tag.is_none());
     let mut tagged: Vec<_> = fields.iter().filter(|field| field.tag.is_some()).collect();
     tagged.sort_by_key(|field| field.tag);
@@ -59,12 +58,13 @@ fn wire_impl(parsed: &Struct) -> TokenStream {
         #[automatically_derived]
         impl ::ottla_protocol::codec::Wire for #ident {
             #inline
-            fn read(
+            fn read_into(
+                &mut self,
                 reader: &mut ::ottla_protocol::codec::Reader,
-            ) -> ::core::result::Result<Self, ::ottla_protocol::codec::DecodeError> {
+            ) -> ::core::result::Result<(), ::ottla_protocol::codec::DecodeError> {
                 #(#reads)*
                 #read_tags
-                Ok(Self { #(#names),* })
+                Ok(())
             }
 
             #inline
@@ -134,22 +134,16 @@ fn read_run(run: &[&Field]) -> TokenStream {
     let idents = run.iter().map(|field| &field.ident);
     let names = run.iter().map(|field| &field.name);
     let types: Vec<_> = run.iter().map(|field| &field.ty).collect();
-    let read = quote! {
-        {
-            let mut run = reader.run::<{ 0 #(+ <#types as ::ottla_protocol::codec::Fixed>::BYTES)* }>(
-                &[#((#names, <#types as ::ottla_protocol::codec::Fixed>::BYTES)),*],
-            )?;
-            (#(run.get::<#types>()),*)
-        }
-    };
-    let values = match run.first().map(|field| field.versions) {
+    let read = quote! {{
+        let mut run = reader.run::<{ 0 #(+ <#types as ::ottla_protocol::codec::Fixed>::BYTES)* }>(
+            &[#((#names, <#types as ::ottla_protocol::codec::Fixed>::BYTES)),*],
+        )?;
+        #(self.#idents = run.get();)*
+    }};
+    match run.first().map(|field| field.versions) {
         Some(Versions::ALL) | None => read,
-        Some(Versions { first, last }) => {
-            let defaults = run.iter().map(|field| default_expr(field));
-            quote! { if reader.in_versions(#first, #last) #read else { (#(#defaults),*) } }
-        }
-    };
-    quote! { let (#(#idents),*): (#(#types),*) = #values; }
+        Some(Versions { first, last }) => quote! { if reader.in_versions(#first, #last) #read },
+    }
 }
 
 fn write_run(run: &[&Field]) -> TokenStream {
@@ -194,21 +188,24 @@ fn message_impl(parsed: &Struct, message: &MessageAttr) -> TokenStream {
 }
 
 fn read_field(field: &Field) -> TokenStream {
-    let Field { ident, name, ty, .. } = field;
+    let Field { ident, name, .. } = field;
     let read = match field.nullable {
-        None => quote! { reader.field(#name)? },
-        Some(_) if field.inflexible => quote! { reader.inflexible_field(#name)? },
-        Some(Versions::ALL) => quote! { reader.nullable_field(#name)? },
+        None => quote! { reader.field_into(#name, &mut self.#ident)?; },
+        Some(_) if field.inflexible => quote! { self.#ident = reader.inflexible_field(#name)?; },
+        Some(Versions::ALL) => quote! { reader.nullable_field_into(#name, &mut self.#ident)?; },
         Some(Versions { first, last }) => quote! {
-            if reader.in_versions(#first, #last) { reader.nullable_field(#name)? } else { Some(reader.field(#name)?) }
+            self.#ident = if reader.in_versions(#first, #last) {
+                reader.nullable_field(#name)?
+            } else {
+                Some(reader.field(#name)?)
+            };
         },
     };
     if field.versions == Versions::ALL {
-        return quote! { let #ident: #ty = #read; };
+        return read;
     }
     let Versions { first, last } = field.versions;
-    let default = default_expr(field);
-    quote! { let #ident: #ty = if reader.in_versions(#first, #last) { #read } else { #default }; }
+    quote! { if reader.in_versions(#first, #last) { #read } }
 }
 
 fn write_field(field: &Field) -> TokenStream {
@@ -250,11 +247,6 @@ fn refusal(field: &Field, target: &TokenStream) -> TokenStream {
 }
 
 fn read_tags(tagged: &[&Field]) -> TokenStream {
-    let defaults = tagged.iter().map(|field| {
-        let Field { ident, ty, .. } = field;
-        let default = default_expr(field);
-        quote! { let mut #ident: #ty = #default; }
-    });
     let arms = tagged.iter().map(|field| {
         let Field { ident, name, tag, .. } = field;
         let read = match field.nullable {
@@ -267,10 +259,9 @@ fn read_tags(tagged: &[&Field]) -> TokenStream {
         } else {
             quote! { if reader.in_versions(#first, #last) }
         };
-        quote! { #tag #guard => #ident = #read, }
+        quote! { #tag #guard => self.#ident = #read, }
     });
     quote! {
-        #(#defaults)*
         if reader.is_flexible() {
             for _ in 0..reader.tag_count()? {
                 let (tag, size) = reader.tag()?;

@@ -3,6 +3,7 @@
 //! out of what is here. `Reader` and `Writer` are concrete types, so that every message is compiled once.
 
 mod error;
+mod few;
 mod nullable;
 mod primitives;
 mod reader;
@@ -12,28 +13,54 @@ mod writer;
 use bytes::Bytes;
 
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
+pub use few::Few;
 pub use nullable::Nullable;
 pub use reader::{ARRAY_ELEMENTS_MAX, Reader, TAGS_MAX, TEXT_BYTES_MAX};
 pub use run::{Fixed, Run};
 pub use writer::{Encoded, Piece, Tags, Writer};
 
 /// A value that stands on the wire. Its form may depend on the version that the reader or writer is set to.
-pub trait Wire: Sized {
+pub trait Wire: Sized + Default {
     /// Reads the value at the reader's position.
     ///
     /// # Errors
     /// What is wrong with the bytes.
-    fn read(reader: &mut Reader) -> Result<Self, DecodeError>;
+    #[inline]
+    fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
+        let mut value = Self::default();
+        value.read_into(reader)?;
+        Ok(value)
+    }
+
+    /// Reads the value at the reader's position over a default one, where that lies already: what is made of many
+    /// parts is then moved nowhere. Fields that the version does not have stay as they are. After an error the value is
+    /// of no use.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    fn read_into(&mut self, reader: &mut Reader) -> Result<(), DecodeError>;
 
     /// Appends the value.
     ///
     /// # Errors
     /// When the version cannot carry the value.
     fn write(&self, writer: &mut Writer) -> Result<(), EncodeError>;
+
+    /// Appends the elements of an array, without their number.
+    ///
+    /// # Errors
+    /// When the version cannot carry one of them.
+    #[inline]
+    fn write_all(elements: &[Self], writer: &mut Writer) -> Result<(), EncodeError> {
+        for (index, element) in elements.iter().enumerate() {
+            element.write(writer).map_err(|error| error.in_element(index))?;
+        }
+        Ok(())
+    }
 }
 
 /// A struct of Kafka's schemas, whole message or part of one: what `#[derive(Message)]` makes.
-pub trait Struct: Wire + Default + PartialEq {
+pub trait Struct: Wire + PartialEq {
     /// The schema's name. Where a request and its answer have different parts of one name, `Request` or `Response` stands
     /// in front.
     const NAME: &'static str;
@@ -96,6 +123,7 @@ pub trait Message: Struct {
     ///
     /// # Errors
     /// When the version does not exist or the bytes are not the message.
+    #[inline]
     fn decode(bytes: Bytes, version: i16) -> Result<Self, DecodeError> {
         Self::decode_from(&mut Reader::new(bytes), version)
     }
@@ -104,6 +132,7 @@ pub trait Message: Struct {
     ///
     /// # Errors
     /// When the version does not exist or the bytes are not the message.
+    #[inline]
     fn decode_from(reader: &mut Reader, version: i16) -> Result<Self, DecodeError> {
         let VersionRange { first, last } = Self::VERSIONS;
         if !Self::VERSIONS.contains(version) {

@@ -19,6 +19,16 @@ pub trait Nullable: Wire {
     /// What is wrong with the bytes.
     fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError>;
 
+    /// Reads the value or null over a default one, where that lies already.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    #[inline]
+    fn read_nullable_into(value: &mut Option<Self>, reader: &mut Reader) -> Result<(), DecodeError> {
+        *value = Self::read_nullable(reader)?;
+        Ok(())
+    }
+
     /// Appends the value or null.
     ///
     /// # Errors
@@ -78,13 +88,19 @@ impl<T: Struct> Nullable for T {
 
 /// UTF-8. Bytes that are not become U+FFFD, as in Kafka: whoever looks the name up will not find it.
 impl Nullable for CompactString {
+    #[inline]
     fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError> {
-        let Some(length) = reader.text_length()? else { return Ok(None) };
-        let bytes = reader.take(length)?;
-        Ok(Some(match std::str::from_utf8(bytes) {
-            Ok(text) => Self::new(text),
-            Err(_) => Self::from_utf8_lossy(bytes),
-        }))
+        reader.nullable_text()
+    }
+
+    #[inline]
+    fn read_nullable_into(value: &mut Option<Self>, reader: &mut Reader) -> Result<(), DecodeError> {
+        if reader.skip_null() {
+            *value = None;
+            return Ok(());
+        }
+        *value = Self::read_nullable(reader)?;
+        Ok(())
     }
 
     fn write_nullable(value: Option<&Self>, writer: &mut Writer) -> Result<(), EncodeError> {
@@ -95,8 +111,19 @@ impl Nullable for CompactString {
 macro_rules! names {
     ($($type:ident)*) => {$(
         impl Nullable for $type {
+            #[inline]
             fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError> {
-                Ok(CompactString::read_nullable(reader)?.map(Self::new))
+                Ok(reader.nullable_text()?.map(Self::new))
+            }
+
+            #[inline]
+            fn read_nullable_into(value: &mut Option<Self>, reader: &mut Reader) -> Result<(), DecodeError> {
+                if reader.skip_null() {
+                    *value = None;
+                    return Ok(());
+                }
+                *value = Self::read_nullable(reader)?;
+                Ok(())
             }
 
             fn write_nullable(value: Option<&Self>, writer: &mut Writer) -> Result<(), EncodeError> {
@@ -112,7 +139,7 @@ names!(TopicName GroupId TransactionalId);
 impl Nullable for Bytes {
     #[inline]
     fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError> {
-        reader.nullable_bytes()
+        Ok(reader.nullable_bytes_length()?.map(|length| reader.split(length)))
     }
 
     fn write_nullable(value: Option<&Self>, writer: &mut Writer) -> Result<(), EncodeError> {
@@ -131,10 +158,18 @@ impl Nullable for Bytes {
 impl Nullable for Records {
     #[inline]
     fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError> {
-        match reader.nullable_bytes()? {
-            Some(bytes) => Ok(Some(Self::Inline(bytes))),
-            None => Ok(None),
+        let mut value = None;
+        Self::read_nullable_into(&mut value, reader)?;
+        Ok(value)
+    }
+
+    #[inline]
+    fn read_nullable_into(value: &mut Option<Self>, reader: &mut Reader) -> Result<(), DecodeError> {
+        match reader.nullable_bytes_length()? {
+            Some(length) => put_over_default(value, Some(Self::Inline(reader.split(length)))),
+            None => *value = None,
         }
+        Ok(())
     }
 
     fn write_nullable(value: Option<&Self>, writer: &mut Writer) -> Result<(), EncodeError> {
@@ -157,10 +192,8 @@ impl Nullable for Records {
 impl<T: Wire> Nullable for Vec<T> {
     fn read_nullable(reader: &mut Reader) -> Result<Option<Self>, DecodeError> {
         let Some(count) = reader.array_count()? else { return Ok(None) };
-        let mut elements = Self::with_capacity(capacity::<T>(count, reader.remaining()));
-        for index in 0..count {
-            elements.push(T::read(reader).map_err(|error| error.in_element(index))?);
-        }
+        let mut elements = Self::new();
+        read_elements(&mut elements, count, reader)?;
         Ok(Some(elements))
     }
 
@@ -170,21 +203,44 @@ impl<T: Wire> Nullable for Vec<T> {
             return Ok(());
         };
         writer.put_length(elements.len())?;
-        for (index, element) in elements.iter().enumerate() {
-            element.write(writer).map_err(|error| error.in_element(index))?;
-        }
-        Ok(())
+        T::write_all(elements, writer)
     }
+}
+
+/// Reads so many elements over an empty list, each where it will lie.
+pub(super) fn read_elements<T: Wire>(
+    elements: &mut Vec<T>,
+    count: usize,
+    reader: &mut Reader,
+) -> Result<(), DecodeError> {
+    // As a rule all of them at once.
+    let mut end = capacity::<T>(count, reader.remaining());
+    put_over_default(elements, Vec::with_capacity(end));
+    loop {
+        let start = elements.len();
+        elements.resize_with(end, T::default);
+        for (index, element) in elements.iter_mut().enumerate().skip(start) {
+            element.read_into(reader).map_err(|error| error.in_element(index))?;
+        }
+        if end == count {
+            return Ok(());
+        }
+        end += capacity::<T>(count - end, reader.remaining()).max(1);
+    }
+}
+
+/// Puts a value where a default one lies. That one has no memory to give back, which the compiler cannot see, and so it
+/// is not dropped.
+#[inline]
+pub(super) fn put_over_default<T>(place: &mut T, value: T) {
+    std::mem::forget(std::mem::replace(place, value));
 }
 
 /// How many elements to make room for at once: no more memory than the bytes that are left, whatever the count says.
 const fn capacity<T>(count: usize, remaining: usize) -> usize {
     let element = size_of::<T>();
-    if element == 0 {
-        return 0;
-    }
-    let fit = remaining / element;
-    if fit < count { fit } else { count }
+    // Counts and sizes are small enough for this, and it is cheaper than to divide.
+    if element * count <= remaining { count } else { remaining / element }
 }
 
 #[inline]

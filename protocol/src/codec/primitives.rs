@@ -9,7 +9,7 @@ use ottla_model::{
 
 use super::Wire;
 use super::error::{DecodeError, DecodeErrorKind, EncodeError};
-use super::nullable::Nullable;
+use super::nullable::{Nullable, read_elements};
 use super::reader::Reader;
 use super::run::Fixed;
 use super::writer::Writer;
@@ -20,14 +20,20 @@ macro_rules! numbers {
         /// Big-endian.
         impl Wire for $type {
             #[inline]
-            fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
-                Ok(Self::from_be_bytes(reader.take_array()?))
+            fn read_into(&mut self, reader: &mut Reader) -> Result<(), DecodeError> {
+                *self = Self::from_be_bytes(reader.take_array()?);
+                Ok(())
             }
 
             #[inline]
             fn write(&self, writer: &mut Writer) -> Result<(), EncodeError> {
                 writer.put(&self.to_be_bytes());
                 Ok(())
+            }
+
+            #[inline]
+            fn write_all(elements: &[Self], writer: &mut Writer) -> Result<(), EncodeError> {
+                writer.put_numbers::<Self, { 3 * size_of::<$type>() }>(elements)
             }
         }
 
@@ -54,9 +60,10 @@ numbers!(i8 i16 u16 i32 u32 i64 f64);
 /// One byte: zero is false, all else true.
 impl Wire for bool {
     #[inline]
-    fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
+    fn read_into(&mut self, reader: &mut Reader) -> Result<(), DecodeError> {
         let [byte] = reader.take_array()?;
-        Ok(byte != 0)
+        *self = byte != 0;
+        Ok(())
     }
 
     #[inline]
@@ -83,8 +90,9 @@ impl Fixed for bool {
 /// Sixteen bytes.
 impl Wire for Uuid {
     #[inline]
-    fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
-        Ok(Self::from_bytes(reader.take_array()?))
+    fn read_into(&mut self, reader: &mut Reader) -> Result<(), DecodeError> {
+        *self = Self::from_bytes(reader.take_array()?);
+        Ok(())
     }
 
     #[inline]
@@ -114,13 +122,19 @@ macro_rules! newtypes {
     ($($type:ident($inner:ty))*) => {$(
         impl Wire for $type {
             #[inline]
-            fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
-                Ok(Self::new(<$inner>::read(reader)?))
+            fn read_into(&mut self, reader: &mut Reader) -> Result<(), DecodeError> {
+                *self = Self::new(<$inner>::read(reader)?);
+                Ok(())
             }
 
             #[inline]
             fn write(&self, writer: &mut Writer) -> Result<(), EncodeError> {
                 self.get().write(writer)
+            }
+
+            #[inline]
+            fn write_all(elements: &[Self], writer: &mut Writer) -> Result<(), EncodeError> {
+                writer.put_numbers::<Self, { 3 * size_of::<$inner>() }>(elements)
             }
         }
 
@@ -142,22 +156,23 @@ macro_rules! newtypes {
 
 newtypes!(ErrorCode(i16) LeaderEpoch(i32) NodeId(i32) Offset(i64) PartitionIndex(i32) ProducerEpoch(i16) ProducerId(i64));
 
-/// A value that cannot be null, read as one that can.
-#[inline]
-fn not_null<T: Nullable>(reader: &mut Reader) -> Result<T, DecodeError> {
-    let at = reader.position();
-    match T::read_nullable(reader)? {
-        Some(value) => Ok(value),
-        None => Err(DecodeError::new(DecodeErrorKind::Null, at)),
-    }
+/// The error of a null at this byte where there may be none.
+#[cold]
+pub(super) fn null_at(at: usize) -> DecodeError {
+    DecodeError::new(DecodeErrorKind::Null, at)
 }
 
-macro_rules! with_length {
-    ($(($($generics:tt)*) $type:ty;)*) => {$(
-        impl $($generics)* Wire for $type {
-            #[inline]
-            fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
-                not_null(reader)
+macro_rules! texts {
+    ($($type:ident)*) => {$(
+        impl Wire for $type {
+            fn read_into(&mut self, reader: &mut Reader) -> Result<(), DecodeError> {
+                if let Some(text) = reader.short_text() {
+                    *self = text.into();
+                    return Ok(());
+                }
+                let at = reader.position();
+                *self = reader.nullable_text()?.ok_or_else(|| null_at(at))?.into();
+                Ok(())
             }
 
             #[inline]
@@ -168,12 +183,40 @@ macro_rules! with_length {
     )*};
 }
 
-with_length!(
-    () CompactString;
-    () TopicName;
-    () GroupId;
-    () TransactionalId;
-    () Bytes;
-    () Records;
-    (<T: Wire>) Vec<T>;
-);
+texts!(CompactString TopicName GroupId TransactionalId);
+
+macro_rules! shared {
+    ($($type:ident)*) => {$(
+        impl Wire for $type {
+            #[inline]
+            fn read_into(&mut self, reader: &mut Reader) -> Result<(), DecodeError> {
+                let at = reader.position();
+                *self = Self::read_nullable(reader)?.ok_or_else(|| null_at(at))?;
+                Ok(())
+            }
+
+            #[inline]
+            fn write(&self, writer: &mut Writer) -> Result<(), EncodeError> {
+                Self::write_nullable(Some(self), writer)
+            }
+        }
+    )*};
+}
+
+shared!(Bytes Records);
+
+impl<T: Wire> Wire for Vec<T> {
+    #[inline]
+    fn read_into(&mut self, reader: &mut Reader) -> Result<(), DecodeError> {
+        let at = reader.position();
+        let count = reader.array_count()?.ok_or_else(|| null_at(at))?;
+        read_elements(self, count, reader)
+    }
+
+    // A call would cost more than an array of three numbers does.
+    #[inline(always)]
+    fn write(&self, writer: &mut Writer) -> Result<(), EncodeError> {
+        writer.put_length(self.len())?;
+        T::write_all(self, writer)
+    }
+}

@@ -1,7 +1,8 @@
 //! The decoder's side of the codec: a position in a frame. Checks every claimed length against the bytes that are
 //! there before anything is reserved for it; knows no message.
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
+use compact_str::CompactString;
 
 use super::error::{DecodeError, DecodeErrorKind};
 use super::run::Run;
@@ -15,13 +16,26 @@ pub const ARRAY_ELEMENTS_MAX: usize = 1_000_000;
 pub const TAGS_MAX: usize = 10_000;
 /// The most bytes that an unsigned variable-length number of 32 bits takes.
 pub(super) const VARINT_BYTES_MAX: usize = 5;
+/// The longest text that is looked at as a whole.
+const SHORT_TEXT_BYTES_MAX: usize = size_of::<u128>();
+/// For each length of a short text, what leaves that many bytes of a little-endian number and makes the others zero.
+const SHORT_TEXT_MASKS: [u128; SHORT_TEXT_BYTES_MAX] = {
+    let mut masks = [0; SHORT_TEXT_BYTES_MAX];
+    let mut length = 1;
+    while length < SHORT_TEXT_BYTES_MAX {
+        masks[length] = u128::MAX >> (8 * (SHORT_TEXT_BYTES_MAX - length));
+        length += 1;
+    }
+    masks
+};
 
 /// Reads one message after another from a frame, which it shares: byte strings and records are slices of it, texts
 /// are copied out.
 #[derive(Debug, Clone)]
 pub struct Reader {
-    frame: Bytes,
-    at: usize,
+    rest: Bytes,
+    /// How long the whole frame is.
+    len: usize,
     version: i16,
     flexible: bool,
 }
@@ -30,7 +44,7 @@ impl Reader {
     /// A reader at the start of these bytes. Reading a [`Message`](super::Message) sets the version.
     #[must_use]
     pub const fn new(frame: Bytes) -> Self {
-        Self { frame, at: 0, version: 0, flexible: false }
+        Self { len: frame.len(), rest: frame, version: 0, flexible: false }
     }
 
     /// Goes over to another message, or another version, at the same position.
@@ -60,13 +74,13 @@ impl Reader {
     /// The position: how many bytes were read.
     #[must_use]
     pub const fn position(&self) -> usize {
-        self.at
+        self.len - self.rest.len()
     }
 
     /// How many bytes are left.
     #[must_use]
-    pub fn remaining(&self) -> usize {
-        self.frame.len().saturating_sub(self.at)
+    pub const fn remaining(&self) -> usize {
+        self.rest.len()
     }
 
     /// Checks that nothing is left.
@@ -89,6 +103,15 @@ impl Reader {
         T::read(self).map_err(|error| error.in_field(name))
     }
 
+    /// Reads a field over its default value, as [`Wire::read_into`] does; errors carry its name.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    #[inline]
+    pub fn field_into<T: Wire>(&mut self, name: &'static str, value: &mut T) -> Result<(), DecodeError> {
+        value.read_into(self).map_err(|error| error.in_field(name))
+    }
+
     /// Reads a field that may be null; errors carry its name.
     ///
     /// # Errors
@@ -96,6 +119,19 @@ impl Reader {
     #[inline]
     pub fn nullable_field<T: Nullable>(&mut self, name: &'static str) -> Result<Option<T>, DecodeError> {
         T::read_nullable(self).map_err(|error| error.in_field(name))
+    }
+
+    /// Reads a field that may be null over its default value; errors carry its name.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    #[inline]
+    pub fn nullable_field_into<T: Nullable>(
+        &mut self,
+        name: &'static str,
+        value: &mut Option<T>,
+    ) -> Result<(), DecodeError> {
+        T::read_nullable_into(value, self).map_err(|error| error.in_field(name))
     }
 
     /// Reads fields of fixed size that follow each other, together `N` bytes: [`Run::get`] takes one after the other.
@@ -107,7 +143,7 @@ impl Reader {
         match self.next_chunk::<N>() {
             Some(bytes) => {
                 let run = Run::of(*bytes);
-                self.at += N;
+                self.rest.advance(N);
                 Ok(run)
             }
             None => Err(self.cut_in(fields)),
@@ -117,7 +153,7 @@ impl Reader {
     #[cold]
     fn cut_in(&self, fields: &[(&'static str, usize)]) -> DecodeError {
         let mut left = self.remaining();
-        let mut at = self.at;
+        let mut at = self.position();
         for &(name, needed) in fields {
             if needed > left {
                 return DecodeError::new(DecodeErrorKind::Truncated { needed, left }, at).in_field(name);
@@ -156,7 +192,7 @@ impl Reader {
     /// # Errors
     /// When there are more than [`TAGS_MAX`].
     pub fn tag_count(&mut self) -> Result<usize, DecodeError> {
-        let at = self.at;
+        let at = self.position();
         let count = self.unsigned_varint()? as usize;
         if count > TAGS_MAX {
             return Err(DecodeError::new(DecodeErrorKind::TooManyTags { count, limit: TAGS_MAX }, at));
@@ -184,8 +220,8 @@ impl Reader {
             return Ok(());
         }
         // Nearly always there are none.
-        if self.frame.get(self.at) == Some(&0) {
-            self.at += 1;
+        if self.rest.first() == Some(&0) {
+            self.rest.advance(1);
             return Ok(());
         }
         self.skip_tags()
@@ -205,22 +241,9 @@ impl Reader {
     /// # Errors
     /// When fewer are left.
     pub fn skip(&mut self, count: usize) -> Result<(), DecodeError> {
-        self.take(count).map(|_| ())
-    }
-
-    /// The next bytes, borrowed.
-    ///
-    /// # Errors
-    /// When fewer are left.
-    #[inline]
-    pub fn take(&mut self, count: usize) -> Result<&[u8], DecodeError> {
-        match self.frame.get(self.at..).and_then(|rest| rest.get(..count)) {
-            Some(taken) => {
-                self.at += count;
-                Ok(taken)
-            }
-            None => Err(self.cut(count)),
-        }
+        self.check_left(count)?;
+        self.rest.advance(count);
+        Ok(())
     }
 
     /// The next bytes, as a slice that shares the frame.
@@ -229,14 +252,8 @@ impl Reader {
     /// When fewer are left.
     #[inline]
     pub fn take_bytes(&mut self, count: usize) -> Result<Bytes, DecodeError> {
-        match self.at.checked_add(count) {
-            Some(end) if end <= self.frame.len() => {
-                let taken = self.frame.slice(self.at..end);
-                self.at = end;
-                Ok(taken)
-            }
-            _ => Err(self.cut(count)),
-        }
+        self.check_left(count)?;
+        Ok(self.split(count))
     }
 
     /// The next bytes, copied.
@@ -248,7 +265,7 @@ impl Reader {
         match self.next_chunk::<N>() {
             Some(taken) => {
                 let taken = *taken;
-                self.at += N;
+                self.rest.advance(N);
                 Ok(taken)
             }
             None => Err(self.cut(N)),
@@ -263,10 +280,10 @@ impl Reader {
     #[inline]
     pub fn unsigned_varint(&mut self) -> Result<u32, DecodeError> {
         // Most are lengths of a name, or how many tags there are: one byte.
-        match self.frame.get(self.at) {
-            Some(byte) if byte & 0x80 == 0 => {
-                self.at += 1;
-                Ok((*byte).into())
+        match self.rest.first() {
+            Some(&byte @ ..0x80) => {
+                self.rest.advance(1);
+                Ok(byte.into())
             }
             _ => self.long_unsigned_varint(),
         }
@@ -275,15 +292,19 @@ impl Reader {
     /// The same where most are lengths of records, in two or three bytes.
     #[inline]
     fn wide_unsigned_varint(&mut self) -> Result<u32, DecodeError> {
-        if let Some(&[first @ 0x80..=0xff, second, third, ..]) = self.next_chunk::<VARINT_BYTES_MAX>() {
-            let low = u32::from(first & 0x7f) | u32::from(second & 0x7f) << 7;
-            if second < 0x80 {
-                self.at += 2;
-                return Ok(low);
-            }
-            if third < 0x80 {
-                self.at += 3;
-                return Ok(low | u32::from(third) << 14);
+        if let Some(&[first, second, third, ..]) = self.next_chunk::<VARINT_BYTES_MAX>() {
+            let both = u32::from(u16::from_le_bytes([first, second]));
+            let low = both & 0x7f | both >> 1 & 0x3f80;
+            match both & 0x8080 {
+                0x0080 => {
+                    self.rest.advance(2);
+                    return Ok(low);
+                }
+                0x8080 if third < 0x80 => {
+                    self.rest.advance(3);
+                    return Ok(low | u32::from(third) << 14);
+                }
+                _ => {}
             }
         }
         self.unsigned_varint()
@@ -295,7 +316,7 @@ impl Reader {
         for (index, byte) in bytes.iter().enumerate() {
             value |= u32::from(byte & 0x7f) << (7 * index);
             if byte & 0x80 == 0 {
-                self.at += index + 1;
+                self.rest.advance(index + 1);
                 return Ok(value);
             }
         }
@@ -305,22 +326,60 @@ impl Reader {
     /// The same where fewer bytes are left than the longest takes.
     #[cold]
     fn last_unsigned_varint(&mut self) -> Result<u32, DecodeError> {
-        let rest = self.frame.get(self.at..).unwrap_or_default();
         let mut value = 0_u32;
-        for (index, byte) in rest.iter().enumerate() {
+        for (index, byte) in self.rest.iter().enumerate() {
             value |= u32::from(byte & 0x7f) << (7 * index);
             if byte & 0x80 == 0 {
-                self.at += index + 1;
+                self.rest.advance(index + 1);
                 return Ok(value);
             }
         }
-        Err(DecodeError::new(DecodeErrorKind::Truncated { needed: 1, left: 0 }, self.at + rest.len()))
+        Err(DecodeError::new(DecodeErrorKind::Truncated { needed: 1, left: 0 }, self.len))
+    }
+
+    /// Passes over null in the compact form, if that comes next.
+    #[inline]
+    pub(super) fn skip_null(&mut self) -> bool {
+        let null = self.flexible && self.rest.first() == Some(&0);
+        if null {
+            self.rest.advance(1);
+        }
+        null
+    }
+
+    /// A text, in either form; none for null. Bytes that are not UTF-8 become U+FFFD.
+    pub(super) fn nullable_text(&mut self) -> Result<Option<CompactString>, DecodeError> {
+        let Some(length) = self.text_length()? else { return Ok(None) };
+        let Some(bytes) = self.rest.get(..length) else { return Err(self.cut(length)) };
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => CompactString::new(text),
+            Err(_) => CompactString::from_utf8_lossy(bytes),
+        };
+        self.rest.advance(length);
+        Ok(Some(text))
+    }
+
+    /// A short text in the compact form; none if it is another, or damaged. It is looked at with zeros behind it, as two
+    /// whole words: `from_utf8` goes byte by byte through what does not fill words.
+    #[inline(always)]
+    pub(super) fn short_text(&mut self) -> Option<CompactString> {
+        if !self.flexible {
+            return None;
+        }
+        let (&[length], behind) = self.rest.split_first_chunk::<1>()?;
+        let bytes = u128::from_le_bytes(*behind.first_chunk::<SHORT_TEXT_BYTES_MAX>()?);
+        let length = usize::from(length).wrapping_sub(1);
+        let mask = SHORT_TEXT_MASKS.get(length)?;
+        let text = (bytes & mask).to_le_bytes();
+        let text = CompactString::new(std::str::from_utf8(&text).ok()?.get(..length)?);
+        self.rest.advance(1 + length);
+        Some(text)
     }
 
     /// The length of a text, in either form; none for null.
     #[inline]
     pub(super) fn text_length(&mut self) -> Result<Option<usize>, DecodeError> {
-        let at = self.at;
+        let at = self.position();
         let length = if self.flexible {
             self.compact_length()?
         } else {
@@ -334,18 +393,24 @@ impl Reader {
         }
     }
 
-    /// A byte string or records, which share the frame; none for null.
+    /// The next bytes, as a slice that shares the frame. There are as many.
     #[inline]
-    pub(super) fn nullable_bytes(&mut self) -> Result<Option<Bytes>, DecodeError> {
+    pub(super) fn split(&mut self, count: usize) -> Bytes {
+        self.rest.split_to(count)
+    }
+
+    /// The length of a byte string or records; none for null. There are as many bytes.
+    #[inline]
+    pub(super) fn nullable_bytes_length(&mut self) -> Result<Option<usize>, DecodeError> {
         let length = if self.flexible {
             self.wide_unsigned_varint()?.checked_sub(1).map(|length| length as usize)
         } else {
             usize::try_from(i32::from_be_bytes(self.take_array()?)).ok()
         };
-        match length {
-            Some(length) => Ok(Some(self.take_bytes(length)?)),
-            None => Ok(None),
+        if let Some(length) = length {
+            self.check_left(length)?;
         }
+        Ok(length)
     }
 
     /// The number of an array's elements, in either form; none for null.
@@ -367,14 +432,14 @@ impl Reader {
             && let Some(&[byte @ 1..=0x7f]) = self.next_chunk::<1>()
             && self.remaining() >= usize::from(byte)
         {
-            self.at += 1;
+            self.rest.advance(1);
             return Ok(Some(usize::from(byte) - 1));
         }
         self.any_array_count()
     }
 
     fn any_array_count(&mut self) -> Result<Option<usize>, DecodeError> {
-        let at = self.at;
+        let at = self.position();
         let Some(count) = self.bytes_length()? else { return Ok(None) };
         if count > ARRAY_ELEMENTS_MAX {
             return Err(DecodeError::new(
@@ -389,7 +454,7 @@ impl Reader {
     /// An error at the present position.
     #[cold]
     pub(super) fn error(&self, kind: DecodeErrorKind) -> DecodeError {
-        DecodeError::new(kind, self.at)
+        DecodeError::new(kind, self.position())
     }
 
     #[inline]
@@ -404,7 +469,7 @@ impl Reader {
 
     #[inline]
     fn next_chunk<const N: usize>(&self) -> Option<&[u8; N]> {
-        self.frame.get(self.at..).and_then(<[u8]>::first_chunk::<N>)
+        self.rest.first_chunk::<N>()
     }
 
     /// The error where fewer bytes are left than are needed.

@@ -6,6 +6,7 @@ use ottla_model::ErrorCode;
 
 use super::error::{EncodeError, EncodeErrorKind};
 use super::reader::{TEXT_BYTES_MAX, VARINT_BYTES_MAX};
+use super::run::{Fixed, Run};
 use super::{Nullable, Wire};
 
 /// Record data from this size on is passed on as its own piece instead of being copied into the message.
@@ -365,6 +366,32 @@ impl Writer {
     #[cold]
     pub(super) fn null_error(&self) -> EncodeError {
         EncodeError::new(EncodeErrorKind::Null { version: self.version })
+    }
+
+    /// Writes numbers; `THREE` is how many bytes three of them take.
+    ///
+    /// # Errors
+    /// None: a number can be written in every version.
+    #[inline]
+    pub(super) fn put_numbers<T: Fixed + Wire, const THREE: usize>(
+        &mut self,
+        numbers: &[T],
+    ) -> Result<(), EncodeError> {
+        // Most arrays of numbers are a partition's replicas, and most partitions have three.
+        if let [first, second, third] = numbers {
+            let mut run = Run::<THREE>::new();
+            run.put(first);
+            run.put(second);
+            run.put(third);
+            self.put(run.bytes());
+            return Ok(());
+        }
+        if numbers.is_empty() { Ok(()) } else { self.put_each(numbers) }
+    }
+
+    #[inline(never)]
+    fn put_each<T: Wire>(&mut self, numbers: &[T]) -> Result<(), EncodeError> {
+        numbers.iter().try_for_each(|number| number.write(self))
     }
 
     fn put_foreign(&mut self, piece: Piece) {

@@ -16,6 +16,7 @@ use compact_str::CompactString;
 use ottla_model::{ErrorCode, LeaderEpoch, NodeId, Offset, PartitionIndex, TopicName, TransactionalId, Uuid};
 
 use crate::Message;
+use crate::codec::Few;
 use crate::records::Records;
 
 /// Record batches to append.
@@ -30,7 +31,7 @@ pub struct ProduceRequest {
     /// How long to wait for the other replicas, in milliseconds.
     pub timeout_ms: i32,
     /// The records, by topic.
-    pub topic_data: Vec<TopicProduceData>,
+    pub topic_data: Few<TopicProduceData>,
 }
 
 /// One topic's share of a [`ProduceRequest`].
@@ -43,7 +44,7 @@ pub struct TopicProduceData {
     #[field(versions = 13.., ignorable)]
     pub topic_id: Uuid,
     /// The records, by partition.
-    pub partition_data: Vec<PartitionProduceData>,
+    pub partition_data: Few<PartitionProduceData>,
 }
 
 /// One partition's batch.

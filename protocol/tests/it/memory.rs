@@ -20,11 +20,12 @@ fn decoding_a_produce_request_allocates_nothing_for_its_records() {
         records: Some(records.clone().into()),
     };
     let request = ProduceRequest {
-        topic_data: vec![TopicProduceData {
+        topic_data: [TopicProduceData {
             name: "orders".into(),
             partition_data: (0..PARTITIONS).map(partition).collect(),
             ..TopicProduceData::default()
-        }],
+        }]
+        .into(),
         ..ProduceRequest::default()
     };
     let frame = request.to_bytes(12).expect("it encodes");

@@ -69,6 +69,23 @@ fn bytes_that_are_no_utf8_become_replacement_characters() {
 }
 
 #[test]
+fn short_texts_are_what_they_are_in_a_long_frame_and_at_its_end() {
+    let ends = ["", "ö", "€"].map(str::as_bytes).into_iter().chain([&[0xc3][..], &[0xe2, 0x82], &[0x80]]);
+    for (length, end) in (0..=40_u8).flat_map(|length| ends.clone().map(move |end| (length, end))) {
+        let mut text = vec![b'x'; usize::from(length)];
+        text.extend_from_slice(end);
+        let expected = String::from_utf8_lossy(&text);
+        let prefix = [u8::try_from(text.len() + 1).expect("a short text")];
+        for behind in [&[][..], &[0xbf; 40]] {
+            let mut reader = Reader::new(Bytes::from([&prefix[..], &text, behind].concat()));
+            reader.set_version(0, true);
+            assert_eq!(CompactString::read(&mut reader).expect("a text"), expected, "{text:x?}");
+            assert_eq!(reader.position(), 1 + text.len(), "{text:x?}");
+        }
+    }
+}
+
+#[test]
 fn a_text_holds_up_to_32767_bytes_in_either_form() {
     for flexible in [false, true] {
         let longest = CompactString::from("x".repeat(32_767));

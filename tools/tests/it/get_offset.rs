@@ -40,9 +40,13 @@ fn append(connection: &mut Connection, topic: &str, partition: i32, timestamps_m
         records: Some(Records::Inline(batch(timestamps_ms))),
     };
     let topic =
-        TopicProduceData { name: topic.into(), partition_data: vec![data], ..TopicProduceData::default() };
-    let request =
-        ProduceRequest { acks: -1, timeout_ms: 10_000, topic_data: vec![topic], ..ProduceRequest::default() };
+        TopicProduceData { name: topic.into(), partition_data: [data].into(), ..TopicProduceData::default() };
+    let request = ProduceRequest {
+        acks: -1,
+        timeout_ms: 10_000,
+        topic_data: [topic].into(),
+        ..ProduceRequest::default()
+    };
     let response = connection.call(&request, 9);
     assert_eq!(response.responses[0].partition_responses[0].error_code, ErrorCode::NONE);
 }
