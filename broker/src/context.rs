@@ -6,32 +6,33 @@
 //!
 //! Lock order: a coordinator's machine, then a log's own lock, then a partition's positions; queues and ready lists are locked with neither held.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use compact_str::CompactString;
 use ottla_cluster::{AppliedImage, BrokerImage, ControllerLink, MetadataImage, features};
 use ottla_model::{Clock, NodeId, Uuid};
-use ottla_network::BlockingPool;
+use ottla_network::{BlockingPool, ConnectionSlots};
 use ottla_storage::LogDirError;
 use parking_lot::Mutex;
 
 use crate::assignments;
 use crate::auto_create::AutoCreate;
 use crate::background::{Background, BackgroundState, Cleaners, Mover};
-use crate::config::BrokerConfig;
+use crate::config::{BrokerConfig, LiveConfig};
 use crate::flusher::{Flusher, FlusherPace};
 use crate::log_dirs::LogDirs;
+use crate::log_levels::LogLevels;
 use crate::machine_host::group::GroupHost;
 use crate::metrics::Metrics;
 use crate::partition::waiters::ReadyLists;
 use crate::partition_map::PartitionMap;
 use crate::producer_ids::ProducerIds;
-use crate::reconcile;
+use crate::{reconcile, reconfigure};
 
 /// What a broker is made of.
 pub struct BrokerParts {
-    /// The settings, parsed once.
-    pub config: Arc<BrokerConfig>,
+    /// The settings, with what changes while the broker runs.
+    pub live: LiveConfig,
     /// `cluster.id`.
     pub cluster_id: CompactString,
     /// `node.id`.
@@ -46,13 +47,21 @@ pub struct BrokerParts {
     pub pool: BlockingPool,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// How much of what is logged.
+    pub log_levels: Arc<LogLevels>,
     /// How many reactors will serve.
     pub reactors: usize,
 }
 
 /// A running broker.
 pub struct Broker {
+    /// The settings of the start. What can change while the broker runs is `live`'s.
     pub(crate) config: Arc<BrokerConfig>,
+    /// The settings as they now are.
+    pub(crate) live: LiveConfig,
+    pub(crate) log_levels: Arc<LogLevels>,
+    /// The counts of connections, once they are served.
+    slots: OnceLock<Arc<ConnectionSlots>>,
     pub(crate) cluster_id: CompactString,
     pub(crate) node_id: NodeId,
     pub(crate) metadata_directory_id: Uuid,
@@ -96,12 +105,18 @@ impl Broker {
     /// # Errors
     /// When a log directory cannot be loaded. A single log that cannot be opened is none: its partition is offline.
     pub fn open(parts: BrokerParts, image: Arc<MetadataImage>) -> Result<Arc<Self>, OpenError> {
-        let log_dir_paths = parts.config.log_dirs.clone();
-        let cleaners = Cleaners::new(parts.config.storage.cleaner.clone());
+        reconfigure::begin(&parts.live, &image, parts.node_id);
+        let config = parts.live.fixed();
+        let log_dir_paths = config.log_dirs.clone();
+        let cleaners = Cleaners::new(parts.live.peek().storage.cleaner.clone());
+        parts.pool.set_threads_max(parts.live.peek().network.blocking_threads);
         let broker = Arc::new(Self {
-            groups: GroupHost::new(Arc::clone(&parts.config), Arc::clone(&parts.clock)),
+            groups: GroupHost::new(parts.live.clone(), Arc::clone(&parts.clock)),
             producer_ids: ProducerIds::new(parts.node_id, Arc::clone(&parts.controller)),
-            config: parts.config,
+            config,
+            live: parts.live,
+            log_levels: parts.log_levels,
+            slots: OnceLock::new(),
             cluster_id: parts.cluster_id,
             node_id: parts.node_id,
             metadata_directory_id: parts.metadata_directory_id,
@@ -132,9 +147,26 @@ impl Broker {
     /// a time.
     pub fn apply(&self, image: Arc<MetadataImage>) {
         let delta = self.image.delta_to(&image);
+        reconfigure::follow(self, &image, &delta);
         reconcile::apply(self, &image, &delta);
         self.image.publish(Arc::clone(&image));
         self.groups.follow(&self.partitions, &image, &delta);
+    }
+
+    /// Connections are served from now on: their counts, whose limits follow the configuration.
+    pub(crate) fn limit_connections(&self, slots: Arc<ConnectionSlots>) {
+        let slots = self.slots.get_or_init(|| slots);
+        slots.set_limits(self.live.peek().network.accept_limits());
+    }
+
+    /// Acts on settings that have changed.
+    pub(crate) fn reconfigured(&self) {
+        let now = self.live.now();
+        self.pool.set_threads_max(now.network.blocking_threads);
+        self.cleaners.configure(now.storage.cleaner.clone());
+        if let Some(slots) = self.slots.get() {
+            slots.set_limits(now.network.accept_limits());
+        }
     }
 
     /// The image in force.
@@ -233,11 +265,9 @@ impl Broker {
             let (mover, broker) = (Arc::clone(&self.mover), Arc::downgrade(self));
             self.start_thread("ottla-mover".to_owned(), move || mover.run(&broker))?;
         }
-        for number in 0..self.config.storage.cleaner.threads {
-            let (cleaners, broker) = (Arc::clone(&self.cleaners), Arc::downgrade(self));
-            self.start_thread(format!("ottla-cleaner-{number}"), move || cleaners.run(&broker))?;
-        }
-        Ok(())
+        self.cleaners
+            .start(self)
+            .map_err(|source| OpenError::Thread { thread: "ottla-cleaner".into(), source })
     }
 
     fn start_thread(&self, name: String, body: impl FnOnce() + Send + 'static) -> Result<(), OpenError> {

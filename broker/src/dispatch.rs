@@ -23,13 +23,13 @@ use crate::context::Broker;
 use crate::delayed::waits::Waits;
 use crate::handlers::produce::Handled;
 use crate::handlers::{
-    alter_partition_reassignments, alter_replica_log_dirs, api_versions, consumer_group_describe,
-    consumer_group_heartbeat, create_partitions, create_topics, delete_groups, delete_records, delete_topics,
-    describe_cluster, describe_configs, describe_groups, describe_log_dirs, describe_producers,
-    describe_quorum, describe_topic_partitions, elect_leaders, fetch, find_coordinator, heartbeat,
-    init_producer_id, join_group, leave_group, list_groups, list_offsets, list_partition_reassignments,
-    metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch, produce, sasl, sync_group,
-    unregister_broker, update_features,
+    alter_configs, alter_partition_reassignments, alter_replica_log_dirs, api_versions,
+    consumer_group_describe, consumer_group_heartbeat, create_partitions, create_topics, delete_groups,
+    delete_records, delete_topics, describe_cluster, describe_configs, describe_groups, describe_log_dirs,
+    describe_producers, describe_quorum, describe_topic_partitions, elect_leaders, fetch, find_coordinator,
+    heartbeat, init_producer_id, join_group, leave_group, list_config_resources, list_groups, list_offsets,
+    list_partition_reassignments, metadata, offset_commit, offset_delete, offset_fetch,
+    offset_for_leader_epoch, produce, sasl, sync_group, unregister_broker, update_features,
 };
 use crate::machine_host::group::GroupHost;
 use crate::metrics::meter::{Asked, Meter};
@@ -67,12 +67,14 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::InitProducerId),
     Served::all(ApiKey::OffsetForLeaderEpoch),
     Served::all(ApiKey::DescribeConfigs),
+    Served::all(ApiKey::AlterConfigs),
     Served::all(ApiKey::AlterReplicaLogDirs),
     Served::all(ApiKey::DescribeLogDirs),
     Served::all(ApiKey::SaslAuthenticate),
     Served::all(ApiKey::CreatePartitions),
     Served::all(ApiKey::DeleteGroups),
     Served::all(ApiKey::ElectLeaders),
+    Served::all(ApiKey::IncrementalAlterConfigs),
     Served::all(ApiKey::AlterPartitionReassignments),
     Served::all(ApiKey::ListPartitionReassignments),
     Served::all(ApiKey::OffsetDelete),
@@ -83,6 +85,7 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::UnregisterBroker),
     Served::all(ApiKey::ConsumerGroupHeartbeat),
     Served::all(ApiKey::ConsumerGroupDescribe),
+    Served::all(ApiKey::ListConfigResources),
     Served::all(ApiKey::DescribeTopicPartitions),
 ];
 
@@ -162,6 +165,9 @@ impl Service {
             ApiKey::DeleteRecords => delete_records::handle(call, body(frame)?),
             ApiKey::InitProducerId => init_producer_id::handle(call, body(frame)?).await,
             ApiKey::OffsetForLeaderEpoch => offset_for_leader_epoch::handle(call, body(frame)?),
+            ApiKey::AlterConfigs => alter_configs::replace(call, body(frame)?).await,
+            ApiKey::IncrementalAlterConfigs => alter_configs::incremental(call, body(frame)?).await,
+            ApiKey::ListConfigResources => list_config_resources::handle(call, body(frame)?),
             ApiKey::DescribeConfigs => describe_configs::handle(call, body(frame)?),
             ApiKey::AlterReplicaLogDirs => alter_replica_log_dirs::handle(call, body(frame)?),
             ApiKey::DescribeLogDirs => describe_log_dirs::handle(call, body(frame)?),

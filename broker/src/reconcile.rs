@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ottla_cluster::{ConfigResource, MetadataDelta, MetadataImage, PartitionImage, TopicImage};
-use ottla_model::{Offset, PartitionIndex, TopicName, Uuid};
+use ottla_model::{NodeId, Offset, PartitionIndex, TopicName, Uuid};
 use ottla_storage::{LoadReport, LoadedLog, Log, LogDirError, TopicPartition};
 
 use crate::assignments;
+use crate::config::BrokerConfig;
 use crate::context::Broker;
 use crate::log_dirs::HeldDir;
 use crate::partition::settings::PartitionSettings;
@@ -23,7 +24,7 @@ pub(crate) fn open_all(broker: &Broker, image: &MetadataImage) -> Result<(), Log
     let settings = SettingsByTopic::new(broker, image);
     let is_first_start = image.broker(broker.node_id).is_none();
     let mut failed = HashSet::new();
-    let threads = broker.config.storage.recovery_threads_per_dir;
+    let threads = broker.live.peek().storage.recovery_threads_per_dir;
     let config = |name: &TopicPartition| settings.of(&name.topic).log.clone();
     let found = broker.log_dirs.load(threads, broker.clock.now_ms(), &config)?;
     for (dir, report) in found.loaded {
@@ -79,22 +80,22 @@ pub(crate) fn apply(broker: &Broker, image: &MetadataImage, delta: &MetadataDelt
 
 /// Settings are the same for all partitions of a topic, and made once.
 struct SettingsByTopic<'a> {
-    broker: &'a Broker,
+    node: NodeId,
+    config: Arc<BrokerConfig>,
     image: &'a MetadataImage,
     made: parking_lot::Mutex<HashMap<TopicName, Arc<PartitionSettings>>>,
 }
 
 impl<'a> SettingsByTopic<'a> {
-    fn new(broker: &'a Broker, image: &'a MetadataImage) -> Self {
-        Self { broker, image, made: parking_lot::Mutex::default() }
+    fn new(broker: &Broker, image: &'a MetadataImage) -> Self {
+        Self { node: broker.node_id, config: broker.live.now(), image, made: parking_lot::Mutex::default() }
     }
 
     fn of(&self, topic: &TopicName) -> Arc<PartitionSettings> {
         if let Some(settings) = self.made.lock().get(topic) {
             return Arc::clone(settings);
         }
-        let (config, node) = (&self.broker.config, self.broker.node_id);
-        let settings = Arc::new(PartitionSettings::of_topic(config, node, self.image, topic));
+        let settings = Arc::new(PartitionSettings::of_topic(&self.config, self.node, self.image, topic));
         self.made.lock().insert(topic.clone(), Arc::clone(&settings));
         settings
     }

@@ -10,10 +10,13 @@ use std::sync::mpsc;
 
 use clap::Parser as _;
 use nix::sys::signal::Signal;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, reload};
 
 use crate::cli::{self, Arguments};
 use crate::config::{self, BrokerConfig, Origin};
+use crate::log_levels::LogLevels;
 use crate::metadata_thread::Fault;
 use crate::running::RunningBroker;
 use crate::threads;
@@ -34,7 +37,7 @@ enum Stop {
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     let environment = cli::environment();
-    start_log(&environment);
+    let log_levels = start_log(&environment);
     let (config, warnings) = match BrokerConfig::load(&arguments.sources(environment)) {
         Ok(loaded) => loaded,
         Err(unusable) => return fail(&unusable),
@@ -45,13 +48,13 @@ pub fn run() -> ExitCode {
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    match serve(config) {
+    match serve(config, log_levels) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => fail(&reason),
     }
 }
 
-fn serve(config: BrokerConfig) -> Result<(), String> {
+fn serve(config: BrokerConfig, log_levels: LogLevels) -> Result<(), String> {
     let (stop, stopped) = mpsc::channel();
     let stopping = AtomicBool::new(false);
     let on_signal = stop.clone();
@@ -68,7 +71,8 @@ fn serve(config: BrokerConfig) -> Result<(), String> {
         // Nobody listens only when the process is about to end already.
         drop(stop.send(Stop::Fault(fault)));
     };
-    let running = RunningBroker::start(config, on_fault).map_err(|error| error.to_string())?;
+    let running =
+        RunningBroker::start_with(config, log_levels, on_fault).map_err(|error| error.to_string())?;
     print(&greeting(&running));
     let fault = match stopped.recv() {
         Ok(Stop::Signal(signal)) => {
@@ -135,14 +139,18 @@ fn fail(reason: &dyn std::fmt::Display) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn start_log(environment: &[(String, String)]) {
+/// Starts the log, and returns what changes its levels.
+fn start_log(environment: &[(String, String)]) -> LogLevels {
     let variable =
         |name: &str| environment.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str());
     let wanted = variable("OTTLA_LOG").or_else(|| variable("RUST_LOG")).unwrap_or(LOG_LEVEL);
     let filter = EnvFilter::builder().parse_lossy(wanted);
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(io::stderr().is_terminal())
-        .with_writer(io::stderr)
-        .init();
+    let (filter, reload) = reload::Layer::new(filter);
+    let lines =
+        tracing_subscriber::fmt::layer().with_ansi(io::stderr().is_terminal()).with_writer(io::stderr);
+    tracing_subscriber::registry().with(lines.with_filter(filter)).init();
+    LogLevels::new(wanted, move |directives| {
+        // Without a subscriber there is nobody left who would log.
+        let _ = reload.reload(EnvFilter::builder().parse_lossy(directives));
+    })
 }

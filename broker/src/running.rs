@@ -20,13 +20,14 @@ use ottla_network::{BlockingPool, Server, ServerConfig, ServerHandle};
 use ottla_protocol::messages::broker_registration::{self, BrokerRegistrationRequest};
 use ottla_storage::{LogDir, LogDirError, LogDirs};
 
-use crate::config::{BrokerConfig, HostPort, TopicTable};
+use crate::config::{BrokerConfig, HostPort, LiveConfig, Tables};
 use crate::context::{Broker, BrokerParts, OpenError};
 use crate::disk_watch::{DiskWatch, OnFault};
 use crate::dispatch::Service;
 use crate::http::sight::Sight;
 use crate::http::{HttpServer, HttpSocket};
 use crate::identity::{self, Identity, IdentityError};
+use crate::log_levels::LogLevels;
 use crate::metadata_thread::{Fault, ImageThread, apply_until, first_image};
 use crate::threads::{self, DescriptorShares};
 
@@ -142,7 +143,20 @@ impl RunningBroker {
     ///
     /// Whatever stands in the way; nothing that was started goes on running.
     pub fn start(
+        config: BrokerConfig,
+        on_fault: impl FnOnce(Fault) + Send + 'static,
+    ) -> Result<Self, StartError> {
+        Self::start_with(config, LogLevels::unattached(), on_fault)
+    }
+
+    /// The same, with a log whose levels can be changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn start_with(
         mut config: BrokerConfig,
+        log_levels: LogLevels,
         on_fault: impl FnOnce(Fault) + Send + 'static,
     ) -> Result<Self, StartError> {
         let shares = threads::raise_descriptor_limit();
@@ -155,16 +169,17 @@ impl RunningBroker {
         let identity = Identity::settle(&config, &directories, set.unusable())?;
         config.settle_node_id(identity.node_id);
         let config = Arc::new(config);
+        let live = LiveConfig::new(Arc::clone(&config));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
 
         let Embedded { controller, link, mut feed } =
-            start_controller(&config, &identity, (&metadata, &directories), &clock)?;
+            start_controller(&live, &identity, (&metadata, &directories), &clock)?;
         let image = runtime.block_on(first_image(&mut *feed))?;
         let pool = blocking_pool(config.network.blocking_threads);
         let previous_epoch = previous_broker_epoch(&set);
         let parts = BrokerParts {
-            config: Arc::clone(&config),
+            live,
             cluster_id: identity.cluster_id.clone(),
             node_id: identity.node_id,
             log_dirs: set,
@@ -172,6 +187,7 @@ impl RunningBroker {
             controller: Arc::clone(&link),
             pool: pool.clone(),
             clock,
+            log_levels: Arc::new(log_levels),
             reactors: config.network.reactors,
         };
         let broker = Broker::open(parts, image)?;
@@ -365,7 +381,7 @@ fn previous_broker_epoch(directories: &LogDirs) -> i64 {
 }
 
 fn start_controller(
-    config: &Arc<BrokerConfig>,
+    live: &LiveConfig,
     identity: &Identity,
     (directory, directories): (&LogDir, &[Arc<LogDir>]),
     clock: &Arc<dyn Clock>,
@@ -374,8 +390,10 @@ fn start_controller(
         return Err(LogDirError::Offline { path: directory.path(), failure }.into());
     }
     let directory_id = directory.id().ok_or(LogDirError::NoDirectory)?;
+    let config = live.fixed();
     identity::require_metadata(directory, directories)?;
     let (name, HostPort { host, port }) = config.controller_endpoint.clone();
+    let tables = Arc::new(Tables::new(live.clone(), identity.node_id));
     let embedded = EmbeddedConfig {
         identity: NodeIdentity { node_id: identity.node_id, directory_id },
         voter_endpoint: Endpoint { listener: name, host, port, security_protocol: PLAINTEXT },
@@ -386,7 +404,8 @@ fn start_controller(
             default_partitions: config.topics.default_partitions,
             default_replication_factor: config.topics.default_replication_factor,
             delete_topics: config.topics.deletion,
-            topic_configs: Arc::new(TopicTable::new(Arc::clone(config))),
+            topic_configs: Arc::clone(&tables) as _,
+            configs: tables,
         },
         min_insync_replicas: config.topics.min_insync_replicas,
         snapshot_after_bytes: config.snapshot_after_bytes,
@@ -462,6 +481,7 @@ fn serve(
     let disks = DiskWatch::start(Arc::clone(broker), metadata, on_fault.clone())?;
     let serving = Arc::clone(broker);
     let server = server.start(pool.clone(), move |reactor| Service::new(Arc::clone(&serving), reactor))?;
+    broker.limit_connections(server.slots());
     let images = ImageThread::start(Arc::clone(broker), feed, move |fault| on_fault.tell(fault))?;
     Ok((server, images, disks))
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use socket2::SockRef;
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 
 use crate::config::ServerConfig;
 use crate::error::StartError;
@@ -164,8 +164,8 @@ impl Desk {
                 return;
             }
         };
-        if self.slots.open() == self.slots.total_max && self.total_warnings.is_due(Instant::now()) {
-            let connections = self.slots.total_max;
+        if self.slots.is_full() && self.total_warnings.is_due(Instant::now()) {
+            let connections = self.slots.open();
             tracing::warn!(%listener, connections, "as many connections as there may be: others wait until one ends");
         }
         let in_total = self.slots.take_total().await;
@@ -186,60 +186,112 @@ fn prepare(stream: &TcpStream) -> io::Result<SocketAddr> {
     stream.local_addr()
 }
 
-/// Counts of open connections, and their limits.
+/// How many connections there may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptLimits {
+    /// At once (`max.connections`).
+    pub connections_max: usize,
+    /// From one address (`max.connections.per.ip`).
+    pub connections_per_ip_max: usize,
+    /// Exceptions from it (`max.connections.per.ip.overrides`).
+    pub connections_per_ip_overrides: HashMap<IpAddr, usize>,
+}
+
+/// Counts of open connections, and their limits, which may change; a connection that is open stays so.
 #[derive(Debug)]
-pub(crate) struct ConnectionSlots {
-    total: Arc<Semaphore>,
-    total_max: usize,
-    by_address: Mutex<HashMap<IpAddr, usize>>,
-    by_address_max: usize,
-    overrides: HashMap<IpAddr, usize>,
+pub struct ConnectionSlots {
+    state: Mutex<SlotsState>,
+    freed: Notify,
+}
+
+#[derive(Debug)]
+struct SlotsState {
+    limits: AcceptLimits,
+    open: usize,
+    by_address: HashMap<IpAddr, usize>,
 }
 
 impl ConnectionSlots {
     pub(crate) fn new(config: &ServerConfig) -> Arc<Self> {
-        let total_max = config.connections_max.min(Semaphore::MAX_PERMITS);
-        Arc::new(Self {
-            total: Arc::new(Semaphore::new(total_max)),
-            total_max,
-            by_address: Mutex::default(),
-            by_address_max: config.connections_per_ip_max,
-            overrides: config
-                .connections_per_ip_overrides
-                .iter()
-                .map(|(address, max)| (address.to_canonical(), *max))
-                .collect(),
-        })
+        let limits = AcceptLimits {
+            connections_max: config.connections_max,
+            connections_per_ip_max: config.connections_per_ip_max,
+            connections_per_ip_overrides: config.connections_per_ip_overrides.clone(),
+        };
+        let state =
+            SlotsState { limits: with_canonical_addresses(limits), open: 0, by_address: HashMap::new() };
+        Arc::new(Self { state: Mutex::new(state), freed: Notify::new() })
+    }
+
+    /// Sets other limits from now on.
+    pub fn set_limits(&self, limits: AcceptLimits) {
+        self.state.lock().limits = with_canonical_addresses(limits);
+        // Whoever begins to wait at this very moment finds the second one.
+        self.freed.notify_waiters();
+        self.freed.notify_one();
     }
 
     /// Connections open now.
     pub(crate) fn open(&self) -> usize {
-        self.total_max - self.total.available_permits()
+        self.state.lock().open
     }
 
-    async fn take_total(&self) -> OwnedSemaphorePermit {
-        Arc::clone(&self.total).acquire_owned().await.expect("the slots are never closed")
+    fn is_full(&self) -> bool {
+        let state = self.state.lock();
+        state.open >= state.limits.connections_max
+    }
+
+    async fn take_total(self: &Arc<Self>) -> TotalSlot {
+        loop {
+            let freed = self.freed.notified();
+            {
+                let mut state = self.state.lock();
+                if state.open < state.limits.connections_max {
+                    state.open += 1;
+                    return TotalSlot(Arc::clone(self));
+                }
+            }
+            freed.await;
+        }
     }
 
     fn take_address(self: &Arc<Self>, address: IpAddr) -> Option<AddressSlot> {
         let address = address.to_canonical();
-        let max = self.overrides.get(&address).copied().unwrap_or(self.by_address_max);
-        let mut by_address = self.by_address.lock();
-        let open = by_address.get(&address).copied().unwrap_or(0);
+        let mut state = self.state.lock();
+        let limits = &state.limits;
+        let exception = limits.connections_per_ip_overrides.get(&address).copied();
+        let max = exception.unwrap_or(limits.connections_per_ip_max);
+        let open = state.by_address.get(&address).copied().unwrap_or(0);
         if open >= max {
             return None;
         }
-        by_address.insert(address, open + 1);
+        state.by_address.insert(address, open + 1);
         Some(AddressSlot { slots: Arc::clone(self), address })
     }
+}
+
+fn with_canonical_addresses(limits: AcceptLimits) -> AcceptLimits {
+    let overrides = limits.connections_per_ip_overrides.into_iter();
+    let overrides = overrides.map(|(address, max)| (address.to_canonical(), max)).collect();
+    AcceptLimits { connections_per_ip_overrides: overrides, ..limits }
 }
 
 /// A connection's place in every count; dropping it frees them all.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlot {
     _of_address: AddressSlot,
-    _in_total: OwnedSemaphorePermit,
+    _in_total: TotalSlot,
     _of_reactor: LoadSlot,
+}
+
+#[derive(Debug)]
+struct TotalSlot(Arc<ConnectionSlots>);
+
+impl Drop for TotalSlot {
+    fn drop(&mut self) {
+        self.0.state.lock().open -= 1;
+        self.0.freed.notify_one();
+    }
 }
 
 #[derive(Debug)]
@@ -250,7 +302,7 @@ struct AddressSlot {
 
 impl Drop for AddressSlot {
     fn drop(&mut self) {
-        let mut by_address = self.slots.by_address.lock();
+        let by_address = &mut self.slots.state.lock().by_address;
         match by_address.get_mut(&self.address) {
             Some(open) if *open > 1 => *open -= 1,
             _ => {
@@ -314,7 +366,34 @@ mod tests {
         assert!(slots.take_address(exempt).is_none());
         drop(first);
         let fourth = slots.take_address(usual).expect("one has gone");
-        drop((second, third, fourth));
-        assert!(slots.by_address.lock().is_empty());
+        slots.set_limits(AcceptLimits {
+            connections_max: 1,
+            connections_per_ip_max: 3,
+            connections_per_ip_overrides: HashMap::new(),
+        });
+        let fifth = slots.take_address(usual).expect("there may be more now");
+        drop((second, third, fourth, fifth));
+        assert!(slots.state.lock().by_address.is_empty());
+    }
+
+    #[test]
+    fn whoever_waits_for_a_place_gets_one_when_there_are_more() {
+        let slots = ConnectionSlots::new(&ServerConfig { connections_max: 1, ..ServerConfig::default() });
+        let runtime = Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let first = slots.take_total().await;
+            assert!(slots.is_full());
+            let raise = async {
+                slots.set_limits(AcceptLimits {
+                    connections_max: 2,
+                    connections_per_ip_max: 1,
+                    connections_per_ip_overrides: HashMap::new(),
+                });
+            };
+            let (second, ()) = tokio::join!(slots.take_total(), raise);
+            assert_eq!(slots.open(), 2);
+            drop((first, second));
+        });
+        assert_eq!(slots.open(), 0);
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
@@ -37,7 +38,7 @@ type Job = Box<dyn FnOnce() + Send>;
 
 struct Shared {
     name: String,
-    threads_max: usize,
+    threads_max: AtomicUsize,
     state: Mutex<State>,
     work: Condvar,
 }
@@ -46,7 +47,7 @@ impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BlockingPool")
             .field("name", &self.name)
-            .field("threads_max", &self.threads_max)
+            .field("threads_max", &self.threads_max.load(Ordering::Relaxed))
             .finish()
     }
 }
@@ -65,7 +66,7 @@ impl BlockingPool {
     pub fn new(name: &str, threads_max: usize, waiting_max: usize) -> Self {
         let shared = Shared {
             name: name.to_owned(),
-            threads_max: threads_max.max(1),
+            threads_max: AtomicUsize::new(threads_max.max(1)),
             state: Mutex::default(),
             work: Condvar::new(),
         };
@@ -109,6 +110,12 @@ impl BlockingPool {
         }))
     }
 
+    /// Changes how many threads there are at most. Threads beyond it end after the job they are at.
+    pub fn set_threads_max(&self, threads_max: usize) {
+        self.shared.threads_max.store(threads_max.max(1), Ordering::Relaxed);
+        self.shared.work.notify_all();
+    }
+
     /// Takes no more jobs, drops those that have not begun (their waiters get [`PoolError::Stopped`]), and lets the
     /// threads end after the job they are at.
     pub fn shut_down(&self) {
@@ -137,7 +144,7 @@ impl BlockingPool {
         }
         state.jobs.push_back(job);
         // An idle thread may already be on its way to an earlier job, so it is the queue that counts.
-        let start = state.jobs.len() > state.idle && state.threads < self.shared.threads_max;
+        let start = state.jobs.len() > state.idle && state.threads < self.shared.threads_max();
         if start {
             state.threads += 1;
         }
@@ -165,9 +172,17 @@ impl BlockingPool {
 }
 
 impl Shared {
+    fn threads_max(&self) -> usize {
+        self.threads_max.load(Ordering::Relaxed)
+    }
+
     fn work_off(&self) {
         let mut state = self.state.lock();
         loop {
+            // Others are left: a thread ends only while there are more than there may be.
+            if state.threads > self.threads_max() && !state.stopped {
+                break;
+            }
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
                 job();
@@ -185,6 +200,9 @@ impl Shared {
             }
         }
         state.threads -= 1;
+        if !state.jobs.is_empty() {
+            self.work.notify_one();
+        }
     }
 }
 
@@ -231,6 +249,29 @@ mod tests {
             one.expect("ran") + two.expect("ran")
         });
         assert_eq!(sum, 3);
+    }
+
+    #[test]
+    fn the_limit_of_threads_can_be_changed() {
+        let pool = BlockingPool::new("test-pool", 1, 8);
+        let (to_first, first) = mpsc::channel();
+        let (to_second, second) = mpsc::channel();
+        let sum = block_on(async {
+            let one = pool.run(move || {
+                to_second.send(1).expect("the second runs");
+                first.recv().expect("a word from the second")
+            });
+            pool.set_threads_max(2);
+            let two = pool.run(move || {
+                to_first.send(2).expect("the first runs");
+                second.recv().expect("a word from the first")
+            });
+            let (one, two) = tokio::join!(one, two);
+            one.expect("ran") + two.expect("ran")
+        });
+        assert_eq!(sum, 3);
+        pool.set_threads_max(1);
+        assert_eq!(block_on(pool.run(|| 7)), Ok(7), "fewer threads still work");
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod service;
 mod shutdown;
 
 #[cfg(feature = "server")]
+pub use acceptor::{AcceptLimits, ConnectionSlots};
 pub use blocking::{BlockingPool, PoolError};
 #[cfg(feature = "server")]
 pub use config::{ListenerConfig, SMALL_FRAME_BYTES_MAX, ServerConfig};

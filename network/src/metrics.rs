@@ -56,6 +56,11 @@ impl NetworkMeters {
         self.reactors.push(metrics);
     }
 
+    /// The counts of connections, whose limits can be changed.
+    pub(crate) fn slots(&self) -> Arc<ConnectionSlots> {
+        Arc::clone(&self.slots)
+    }
+
     /// The counters now.
     #[must_use]
     pub fn snapshot(&self) -> NetworkSnapshot {

@@ -65,6 +65,12 @@ impl ServerHandle {
         self.addresses.iter().map(|(name, address)| (&**name, *address))
     }
 
+    /// The counts of connections, whose limits can be changed.
+    #[must_use]
+    pub fn slots(&self) -> Arc<ConnectionSlots> {
+        self.meters.slots()
+    }
+
     /// The counters now.
     #[must_use]
     pub fn metrics(&self) -> NetworkSnapshot {

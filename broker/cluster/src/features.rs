@@ -16,7 +16,7 @@ pub const KRAFT_VERSION: &str = "kraft.version";
 /// `group.version`: 1 where groups of the newer protocol are served (KIP-848).
 pub const GROUP_VERSION: &str = "group.version";
 /// `eligible.leader.replicas.version` (KIP-966).
-pub(crate) const ELIGIBLE_LEADER_REPLICAS_VERSION: &str = "eligible.leader.replicas.version";
+pub const ELIGIBLE_LEADER_REPLICAS_VERSION: &str = "eligible.leader.replicas.version";
 /// 3.3-IV3: the oldest that Apache Kafka 4.4 opens.
 pub const METADATA_VERSION_MIN: i16 = 7;
 /// 4.4-IV2: the newest that Apache Kafka 4.4.0 writes by default.

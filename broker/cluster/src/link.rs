@@ -5,6 +5,7 @@ use ottla_model::Offset;
 use ottla_protocol::messages::allocate_producer_ids::{
     AllocateProducerIdsRequest, AllocateProducerIdsResponse,
 };
+use ottla_protocol::messages::alter_configs::{AlterConfigsRequest, AlterConfigsResponse};
 use ottla_protocol::messages::alter_partition_reassignments::{
     AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse,
 };
@@ -18,6 +19,9 @@ use ottla_protocol::messages::create_partitions::{CreatePartitionsRequest, Creat
 use ottla_protocol::messages::create_topics::{CreateTopicsRequest, CreateTopicsResponse};
 use ottla_protocol::messages::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse};
 use ottla_protocol::messages::elect_leaders::{ElectLeadersRequest, ElectLeadersResponse};
+use ottla_protocol::messages::incremental_alter_configs::{
+    IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
+};
 use ottla_protocol::messages::unregister_broker::{UnregisterBrokerRequest, UnregisterBrokerResponse};
 use ottla_protocol::messages::update_features::{UpdateFeaturesRequest, UpdateFeaturesResponse};
 
@@ -31,6 +35,10 @@ pub enum ControllerRequest {
     CreateTopics(CreateTopicsRequest),
     /// Delete topics. `topics` (names or ids) and `topic_names` both count; the broker need not convert old versions.
     DeleteTopics(DeleteTopicsRequest),
+    /// Change single configs of resources. Loggers are no business of the controller's.
+    IncrementalAlterConfigs(IncrementalAlterConfigsRequest),
+    /// Replace all configs of resources.
+    AlterConfigs(AlterConfigsRequest),
     /// The next block of producer ids for a broker.
     AllocateProducerIds(AllocateProducerIdsRequest),
     /// A broker has started.
@@ -56,6 +64,10 @@ pub enum ControllerResponse {
     CreateTopics(CreateTopicsResponse),
     /// To [`ControllerRequest::DeleteTopics`].
     DeleteTopics(DeleteTopicsResponse),
+    /// To [`ControllerRequest::IncrementalAlterConfigs`].
+    IncrementalAlterConfigs(IncrementalAlterConfigsResponse),
+    /// To [`ControllerRequest::AlterConfigs`].
+    AlterConfigs(AlterConfigsResponse),
     /// To [`ControllerRequest::AllocateProducerIds`].
     AllocateProducerIds(AllocateProducerIdsResponse),
     /// To [`ControllerRequest::BrokerRegistration`].

@@ -1,8 +1,9 @@
 //! Compaction (`cleanup.policy=compact`): each thread takes the log of which most is new, compacts it, and looks again;
 //! where no log is due it rests. How a log is compacted is storage's affair.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Weak};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ottla_storage::compaction::{
@@ -47,14 +48,26 @@ pub struct Uncleanable {
 
 /// The threads' common ground.
 pub(crate) struct Cleaners {
-    config: CleanerConfig,
     begin: Instant,
-    stopping: Mutex<bool>,
-    stopped: Condvar,
+    control: Mutex<Control>,
+    /// Told when the control has changed.
+    changed: Condvar,
+    broker: OnceLock<Weak<Broker>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
     throttle: Mutex<Throttle>,
     work: Mutex<Work>,
     /// Logs that are tried again after each rest, and fail again.
     failures: RepeatsBy<PartitionKey>,
+}
+
+/// What the threads obey.
+struct Control {
+    config: CleanerConfig,
+    /// Raised with every change of the configuration.
+    generation: u64,
+    /// The numbers of the threads that run.
+    running: BTreeSet<usize>,
+    stopping: bool,
 }
 
 #[derive(Default)]
@@ -76,13 +89,68 @@ impl Cleaners {
     pub(crate) fn new(config: CleanerConfig) -> Arc<Self> {
         Arc::new(Self {
             begin: Instant::now(),
-            stopping: Mutex::new(false),
-            stopped: Condvar::new(),
             throttle: Mutex::new(Throttle::new(config.bytes_per_second, Duration::ZERO)),
+            control: Mutex::new(Control { config, generation: 0, running: BTreeSet::new(), stopping: false }),
+            changed: Condvar::new(),
+            broker: OnceLock::new(),
+            threads: Mutex::default(),
             work: Mutex::default(),
             failures: RepeatsBy::every(FAILURES_PAUSE),
-            config,
         })
+    }
+
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// When the system gives none.
+    pub(crate) fn start(self: &Arc<Self>, broker: &Arc<Broker>) -> std::io::Result<()> {
+        self.broker.get_or_init(|| Arc::downgrade(broker));
+        self.start_missing()
+    }
+
+    /// Takes over other settings: threads beyond the new number end after the log they are at, those that are missing
+    /// begin, and each of the others works by the new ones from its next log on.
+    pub(crate) fn configure(self: &Arc<Self>, config: CleanerConfig) {
+        {
+            let mut control = self.control.lock();
+            if control.config == config {
+                return;
+            }
+            let now = self.begin.elapsed();
+            *self.throttle.lock() = Throttle::new(config.bytes_per_second, now);
+            control.config = config;
+            control.generation += 1;
+        }
+        self.changed.notify_all();
+        if let Err(error) = self.start_missing() {
+            tracing::error!(%error, "a thread of the log cleaner cannot be started: fewer compact");
+        }
+    }
+
+    fn start_missing(self: &Arc<Self>) -> std::io::Result<()> {
+        let missing: Vec<usize> = {
+            let mut control = self.control.lock();
+            let wanted = if control.stopping { 0 } else { control.config.threads };
+            let missing = (0..wanted).filter(|number| !control.running.contains(number)).collect::<Vec<_>>();
+            control.running.extend(&missing);
+            missing
+        };
+        for number in missing {
+            let cleaners = Arc::clone(self);
+            let thread = std::thread::Builder::new().name(format!("ottla-cleaner-{number}"));
+            match thread.spawn(move || cleaners.run(number)) {
+                Ok(thread) => {
+                    let mut threads = self.threads.lock();
+                    threads.retain(|thread| !thread.is_finished());
+                    threads.push(thread);
+                }
+                Err(error) => {
+                    self.control.lock().running.remove(&number);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn state(&self) -> CleanerState {
@@ -92,39 +160,65 @@ impl Cleaners {
         CleanerState { uncleanable, ..work.state.clone() }
     }
 
+    /// Ends the threads and waits for them.
     pub(crate) fn stop(&self) {
-        *self.stopping.lock() = true;
-        self.stopped.notify_all();
+        self.control.lock().stopping = true;
+        self.changed.notify_all();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            // One that panicked has said so; its log is as it was.
+            let _ = thread.join();
+        }
     }
 
     /// What each thread does until it is stopped or the broker is gone.
-    pub(crate) fn run(&self, broker: &Weak<Broker>) {
-        let cleaner = match Cleaner::new(self.limits()) {
-            Ok(cleaner) => cleaner,
-            Err(error) => return tracing::error!(%error, "no log is compacted"),
-        };
-        while !self.is_stopping() {
-            let Some(broker) = broker.upgrade() else { return };
-            let due = self.take(&broker);
-            let is_done = due.as_ref().is_some_and(|due| self.clean(&broker, &cleaner, due));
-            if let Some(due) = due {
-                self.work.lock().taken.remove(&due.partition.key());
-            }
-            drop(broker);
-            if !is_done && !self.rest(self.config.backoff) {
-                return;
+    fn run(&self, number: usize) {
+        while let Some((config, generation)) = self.settings_of(number) {
+            match Cleaner::new(limits(&config)) {
+                Ok(cleaner) => self.run_with(&cleaner, &config, generation),
+                Err(error) => {
+                    tracing::error!(%error, "no log is compacted by a thread of the cleaner until its settings change");
+                    self.rest_until_changed(generation);
+                }
             }
         }
     }
 
-    /// A thread's share.
-    fn limits(&self) -> CleanerLimits {
-        let threads = self.config.threads.max(1);
-        CleanerLimits {
-            dedupe_buffer_bytes: self.config.dedupe_bytes / threads as u64,
-            load_factor: self.config.load_factor,
-            // Half of it to read and half to write, as Kafka divides it.
-            io_buffer_bytes: self.config.io_buffer_bytes / threads / 2,
+    /// What the thread of this number works by; none when it is to end.
+    fn settings_of(&self, number: usize) -> Option<(CleanerConfig, u64)> {
+        let mut control = self.control.lock();
+        let is_gone = self.broker.get().is_none_or(|broker| broker.strong_count() == 0);
+        if control.stopping || is_gone || number >= control.config.threads {
+            control.running.remove(&number);
+            return None;
+        }
+        Some((control.config.clone(), control.generation))
+    }
+
+    /// Compacts until the settings are others, or it is time to stop.
+    fn run_with(&self, cleaner: &Cleaner, config: &CleanerConfig, generation: u64) {
+        while !self.has_changed(generation) {
+            let Some(broker) = self.broker.get().and_then(Weak::upgrade) else { return };
+            let due = self.take(&broker);
+            let is_done = due.as_ref().is_some_and(|due| self.clean(&broker, cleaner, due));
+            if let Some(due) = due {
+                self.work.lock().taken.remove(&due.partition.key());
+            }
+            drop(broker);
+            if !is_done {
+                self.rest(config.backoff, Some(generation));
+            }
+        }
+    }
+
+    fn has_changed(&self, generation: u64) -> bool {
+        let control = self.control.lock();
+        control.stopping || control.generation != generation
+    }
+
+    fn rest_until_changed(&self, generation: u64) {
+        while !self.has_changed(generation) {
+            self.rest(Duration::MAX, Some(generation));
         }
     }
 
@@ -202,7 +296,7 @@ impl Cleaners {
                 Step::Done(report) => return Ok(Some(report)),
                 Step::More { bytes } => {
                     let rest = self.throttle.lock().rest_after(bytes, self.begin.elapsed());
-                    if self.is_stopping() || !rest.is_zero() && !self.rest(rest) {
+                    if self.is_stopping() || !rest.is_zero() && !self.rest(rest, None) {
                         return Ok(None);
                     }
                 }
@@ -236,23 +330,32 @@ impl Cleaners {
     }
 
     fn is_stopping(&self) -> bool {
-        *self.stopping.lock()
+        self.control.lock().stopping
     }
 
-    /// Rests for so long; false when it is time to stop.
-    fn rest(&self, time: Duration) -> bool {
+    /// Rests for so long, or until the settings are no longer of this generation; false when it is time to stop.
+    fn rest(&self, time: Duration, generation: Option<u64>) -> bool {
         let until = Instant::now().checked_add(time);
-        let mut stopping = self.stopping.lock();
-        while !*stopping {
+        let mut control = self.control.lock();
+        while !control.stopping && generation.is_none_or(|generation| generation == control.generation) {
             match until {
-                Some(until) if self.stopped.wait_until(&mut stopping, until).timed_out() => {
-                    return !*stopping;
-                }
+                Some(until) if self.changed.wait_until(&mut control, until).timed_out() => break,
                 Some(_) => {}
-                None => self.stopped.wait(&mut stopping),
+                None => self.changed.wait(&mut control),
             }
         }
-        false
+        !control.stopping
+    }
+}
+
+/// A thread's share.
+fn limits(config: &CleanerConfig) -> CleanerLimits {
+    let threads = config.threads.max(1);
+    CleanerLimits {
+        dedupe_buffer_bytes: config.dedupe_bytes / threads as u64,
+        load_factor: config.load_factor,
+        // Half of it to read and half to write, as Kafka divides it.
+        io_buffer_bytes: config.io_buffer_bytes / threads / 2,
     }
 }
 

@@ -1,5 +1,5 @@
-//! The broker's configuration, typed: what the rest of the code is handed instead of keys and texts. Reads the layers
-//! once, at start; nothing here changes afterwards.
+//! The broker's configuration, typed: what the rest of the code is handed instead of keys and texts. One of it never
+//! changes; which one is in force says `live.rs`.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,9 +9,11 @@ use std::time::Duration;
 use compact_str::CompactString;
 use ottla_cluster::MetadataRetention;
 use ottla_model::NodeId;
+use ottla_network::AcceptLimits;
 use ottla_storage::LogConfig;
 
 use super::conflicts::{self, Conflict};
+use super::describe::DynamicConfigs;
 use super::groups::GroupsConfig;
 use super::listener::{self, HostPort, ListenerConfig, ListenerError, Listeners};
 use super::settings::{self, ConfigError, Given, Origin, Settings, Warning};
@@ -249,6 +251,31 @@ impl BrokerConfig {
         }
     }
 
+    /// The same under dynamic values, those of the node above those of the cluster.
+    ///
+    /// # Errors
+    ///
+    /// When values that are each right contradict each other.
+    pub fn with_dynamic(&self, dynamic: DynamicConfigs<'_>) -> Result<Self, UnusableConfig> {
+        let mut settings = self.settings.clone();
+        for (values, origin) in [(dynamic.cluster, Origin::Cluster), (dynamic.node, Origin::Node)] {
+            if let Some(values) = values {
+                settings.lay_above(values, &origin);
+            }
+        }
+        Self::from_settings(settings, self.cluster_id.clone(), &mut Vec::new())
+    }
+
+    /// The same with what can be changed without a restart as `file` has it.
+    ///
+    /// # Errors
+    ///
+    /// When the values contradict those that stay.
+    pub fn with_reloaded(&self, file: &Self) -> Result<Self, UnusableConfig> {
+        let settings = self.settings.with_dynamic_keys_of(&file.settings);
+        Self::from_settings(settings, self.cluster_id.clone(), &mut Vec::new())
+    }
+
     fn from_settings(
         mut settings: Settings,
         cluster_id: Option<CompactString>,
@@ -331,6 +358,17 @@ impl NetworkConfig {
                 .ok()
                 .map(Duration::from_millis),
         })
+    }
+}
+
+impl NetworkConfig {
+    /// How many connections there may be, as the network counts them.
+    pub(crate) fn accept_limits(&self) -> AcceptLimits {
+        AcceptLimits {
+            connections_max: self.connections_max,
+            connections_per_ip_max: self.connections_per_ip_max,
+            connections_per_ip_overrides: self.connections_per_ip_overrides.clone(),
+        }
     }
 }
 

@@ -1,13 +1,16 @@
-//! What DescribeConfigs says of a topic and of a broker: value, where it comes from, what else would have given one.
+//! What DescribeConfigs says of a topic, a broker, a group, a subscription: value, where it comes from, what else would have given one.
 //! Values only; the handler makes the response of them and picks the keys that were asked for.
 //!
 //! The order of the sources and the synonyms are those of Kafka 4.4: a value's synonyms begin at the first of the very
 //! name that the property goes by in a broker's file, so that `log.roll.hours` alone is no synonym of `segment.ms`.
 
+use compact_str::CompactString;
 use ottla_cluster::ConfigMap;
 
 use super::broker::BrokerConfig;
 use super::broker_table::BROKER_PROPERTIES;
+use super::client_metrics::CLIENT_METRICS_PROPERTIES;
+use super::group_table::{GROUP_PROPERTIES, GroupProperty};
 use super::property::{Effect, Property, Value};
 use super::settings::{self, Settings};
 use super::topic::{self, Synonym, TOPIC_PROPERTIES};
@@ -26,7 +29,13 @@ impl DynamicConfigs<'static> {
     pub const NONE: Self = Self { node: None, cluster: None };
 }
 
-impl DynamicConfigs<'_> {
+impl<'a> DynamicConfigs<'a> {
+    /// Both, the one that counts first in front.
+    fn maps(self) -> impl Iterator<Item = (&'a ConfigMap, Source)> {
+        let node = self.node.map(|map| (map, Source::Node));
+        node.into_iter().chain(self.cluster.map(|map| (map, Source::Cluster)))
+    }
+
     /// The value of a broker property, where one of the two sets it.
     pub(super) fn value(self, key: &str) -> Option<Value> {
         let text =
@@ -49,13 +58,19 @@ pub enum Source {
     Static = 4,
     /// Nobody set it.
     Default = 5,
+    /// The level of a logger.
+    Logger = 6,
+    /// The subscription's own.
+    ClientMetrics = 7,
+    /// The group's own.
+    Group = 8,
 }
 
 /// A property that gives, or would give, a described one its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DescribedSynonym {
     /// The name.
-    pub name: &'static str,
+    pub name: CompactString,
     /// The value; `None` for a secret.
     pub value: Option<String>,
     /// Where it comes from.
@@ -66,7 +81,7 @@ pub struct DescribedSynonym {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DescribedConfig {
     /// The name.
-    pub name: &'static str,
+    pub name: CompactString,
     /// The value; `None` where there is none, and for a secret.
     pub value: Option<String>,
     /// Whether it can only be set in the file.
@@ -90,16 +105,14 @@ pub fn describe_topic(
     dynamic: DynamicConfigs<'_>,
     own: Option<&ConfigMap>,
 ) -> Vec<DescribedConfig> {
-    let describe = |row: &topic::TopicProperty| {
+    let describe = |row: &'static topic::TopicProperty| {
         let property = &row.property;
-        let own = own.and_then(|map| map.get(property.name)).map(|text| text.as_str().to_owned());
+        let own = own.and_then(|map| map.get(property.name)).map(|text| property.canonical(text));
         let mut synonyms = inherited_synonyms(row.synonyms, broker.settings(), dynamic);
         if let Some(text) = &own {
-            let synonym =
-                DescribedSynonym { name: property.name, value: Some(text.clone()), source: Source::Topic };
-            synonyms.insert(0, synonym);
+            synonyms.insert(0, synonym_of(property, text, Source::Topic));
         }
-        let value = own.unwrap_or_else(|| text_of(&topic::inherited(row, broker, dynamic)));
+        let value = own.unwrap_or_else(|| topic::inherited(row, broker, dynamic).to_string());
         described(property, Some(value), synonyms)
     };
     TOPIC_PROPERTIES.iter().map(describe).collect()
@@ -108,13 +121,15 @@ pub fn describe_topic(
 /// Every property of this broker.
 #[must_use]
 pub fn describe_broker(broker: &BrokerConfig, dynamic: DynamicConfigs<'_>) -> Vec<DescribedConfig> {
-    let describe = |property: &Property| {
+    let describe = |property: &'static Property| {
         let names = broker_synonyms(property.name);
         let synonyms = inherited_synonyms(&names, broker.settings(), dynamic);
         let value = synonyms.first().and_then(|first| first.value.clone());
         described(property, value, synonyms)
     };
-    BROKER_PROPERTIES.iter().filter(|property| !property.internal).map(describe).collect()
+    let is_set = |name: &str| dynamic.maps().any(|(map, _)| map.contains_key(name));
+    let shown = BROKER_PROPERTIES.iter().filter(|property| !property.internal || is_set(property.name));
+    shown.map(describe).chain(unknown(dynamic.maps())).collect()
 }
 
 /// The dynamic configs that all brokers have in common: what describing the broker with the empty name shows. Only
@@ -122,18 +137,97 @@ pub fn describe_broker(broker: &BrokerConfig, dynamic: DynamicConfigs<'_>) -> Ve
 #[must_use]
 pub fn describe_broker_defaults(dynamic: DynamicConfigs<'_>) -> Vec<DescribedConfig> {
     let describe = |property: &'static Property| {
-        let text = dynamic.cluster?.get(property.name)?;
-        let synonym = synonym_of(property, text, Source::Cluster);
-        Some(described(property, Some(text.to_string()), vec![synonym]))
+        let synonym = synonym_of(property, dynamic.cluster?.get(property.name)?, Source::Cluster);
+        Some(described(property, synonym.value.clone(), vec![synonym]))
     };
-    BROKER_PROPERTIES.iter().filter_map(describe).collect()
+    let cluster = dynamic.cluster.into_iter().map(|map| (map, Source::Cluster));
+    BROKER_PROPERTIES.iter().filter_map(describe).chain(unknown(cluster)).collect()
+}
+
+/// Every property of a group whose own configs these are.
+#[must_use]
+pub fn describe_group(
+    broker: &BrokerConfig,
+    dynamic: DynamicConfigs<'_>,
+    own: Option<&ConfigMap>,
+) -> Vec<DescribedConfig> {
+    let describe = |row: &'static GroupProperty| {
+        let property = &row.property;
+        let own = own.and_then(|map| map.get(property.name));
+        let own = own.map(|text| synonym_of(property, text, Source::Group));
+        let inherited = match row.broker {
+            Some(name) => inherited_synonyms(&[Synonym { name, factor: 1 }], broker.settings(), dynamic),
+            None => {
+                property.default.map(|text| synonym_of(property, text, Source::Default)).into_iter().collect()
+            }
+        };
+        let synonyms: Vec<_> = own.into_iter().chain(inherited).collect();
+        let value = synonyms.first().and_then(|first| first.value.clone());
+        described(property, value, synonyms)
+    };
+    GROUP_PROPERTIES.iter().map(describe).collect()
+}
+
+/// Every property of a subscription to clients' metrics whose own configs these are. A default is no synonym here.
+#[must_use]
+pub fn describe_client_metrics(own: Option<&ConfigMap>) -> Vec<DescribedConfig> {
+    let describe = |property: &'static Property| {
+        let own = own.and_then(|map| map.get(property.name));
+        let own = own.map(|text| synonym_of(property, text, Source::ClientMetrics));
+        let value = own.as_ref().map(|own| own.value.clone());
+        let value = value.unwrap_or_else(|| property.default.map(str::to_owned));
+        described(property, value, own.into_iter().collect())
+    };
+    CLIENT_METRICS_PROPERTIES.iter().map(describe).collect()
+}
+
+/// The level of a logger.
+#[must_use]
+pub fn describe_logger(name: &str, level: &str) -> DescribedConfig {
+    DescribedConfig {
+        name: name.into(),
+        value: Some(level.to_owned()),
+        read_only: false,
+        source: Source::Logger,
+        sensitive: false,
+        synonyms: Vec::new(),
+        config_type: UNKNOWN_TYPE,
+        documentation: "",
+    }
+}
+
+/// Kafka's number of a type that it does not know.
+const UNKNOWN_TYPE: i8 = 0;
+
+/// What somebody set without anybody knowing it: it may be a secret, so nothing of it is shown.
+fn unknown<'a>(maps: impl Iterator<Item = (&'a ConfigMap, Source)>) -> Vec<DescribedConfig> {
+    let mut found: Vec<DescribedConfig> = Vec::new();
+    for (map, source) in maps {
+        for name in map.keys().filter(|name| settings::find(name).is_none()) {
+            let synonym = DescribedSynonym { name: name.clone(), value: None, source };
+            match found.iter_mut().find(|config| config.name == *name) {
+                Some(config) => config.synonyms.push(synonym),
+                None => found.push(DescribedConfig {
+                    name: name.clone(),
+                    value: None,
+                    read_only: true,
+                    source,
+                    sensitive: true,
+                    synonyms: vec![synonym],
+                    config_type: UNKNOWN_TYPE,
+                    documentation: "",
+                }),
+            }
+        }
+    }
+    found
 }
 
 fn described(property: &Property, value: Option<String>, synonyms: Vec<DescribedSynonym>) -> DescribedConfig {
     DescribedConfig {
-        name: property.name,
+        name: CompactString::const_new(property.name),
         value: value.filter(|_| !property.is_sensitive()),
-        read_only: !property.dynamic,
+        read_only: !property.is_dynamic(),
         source: synonyms.first().map_or(Source::Default, |synonym| synonym.source),
         sensitive: property.is_sensitive(),
         synonyms,
@@ -174,8 +268,8 @@ fn inherited_synonyms(
 }
 
 fn synonym_of(property: &'static Property, text: &str, source: Source) -> DescribedSynonym {
-    let value = (!property.is_sensitive()).then(|| text.to_owned());
-    DescribedSynonym { name: property.name, value, source }
+    let value = (!property.is_sensitive()).then(|| property.canonical(text));
+    DescribedSynonym { name: CompactString::const_new(property.name), value, source }
 }
 
 /// The properties that a broker's own property shares its value with: those of the topic property that both stand
@@ -188,16 +282,5 @@ fn broker_synonyms(name: &'static str) -> Vec<Synonym> {
     match shared {
         Some(synonyms) => synonyms.iter().copied().skip_while(|synonym| synonym.name != name).collect(),
         None => vec![Synonym { name, factor: 1 }],
-    }
-}
-
-/// The text of a value as DescribeConfigs prints it.
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::Boolean(boolean) => boolean.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Double(double) => format!("{double:?}"),
-        Value::Text(text) => text.clone(),
-        Value::List(list) => list.join(","),
     }
 }

@@ -3,10 +3,14 @@
 
 pub mod broker;
 mod broker_table;
+pub mod client_metrics;
 mod conflicts;
 pub mod describe;
+pub mod group_table;
 mod groups;
 mod listener;
+mod live;
+mod node_rules;
 mod properties_file;
 pub mod property;
 mod rules;
@@ -17,12 +21,13 @@ pub mod topic;
 pub use broker::{BrokerConfig, CleanerConfig, Sources, StorageConfig, UnusableConfig};
 pub use describe::{
     DescribedConfig, DescribedSynonym, DynamicConfigs, Source, describe_broker, describe_broker_defaults,
-    describe_topic,
+    describe_client_metrics, describe_group, describe_logger, describe_topic,
 };
 pub use groups::{GroupsConfig, OffsetsTopic};
 pub use listener::{HostPort, ListenerConfig};
+pub use live::{Change, LiveConfig};
 pub use property::{InvalidValue, Property};
-pub use rules::TopicTable;
+pub use rules::Tables;
 pub use settings::{Origin, Settings, Warning};
 pub use sight::{Compat, HttpConfig, LogFormat, LogOutput};
 pub use topic::{TopicConfig, TopicConfigError};

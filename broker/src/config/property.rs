@@ -21,12 +21,69 @@ pub struct Property {
     pub default: Option<&'static str>,
     /// Whether setting it changes what the broker does.
     pub effect: Effect,
-    /// Whether it could be altered while the broker runs.
-    pub dynamic: bool,
+    /// Where it can be set beside the file.
+    pub scope: Scope,
+    /// How much an operator should care.
+    pub importance: Importance,
     /// Whether it is taken and not spoken of to Kafka's tools: Kafka has such ones, and those of our own are.
     pub internal: bool,
     /// A sentence of documentation; empty where nothing acts.
     pub doc: &'static str,
+}
+
+/// Where a property can be set: Kafka's "update mode".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// In the file alone; a change needs a restart.
+    Static,
+    /// Also while the broker runs, for this broker and as the default of all.
+    Cluster,
+    /// Also while the broker runs, for this broker alone.
+    Broker,
+    /// Of a topic.
+    Topic,
+    /// Of a group.
+    Group,
+    /// Of a subscription to clients' metrics.
+    ClientMetrics,
+}
+
+impl Scope {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Static => "static",
+            Self::Cluster => "cluster",
+            Self::Broker => "broker",
+            Self::Topic => "topic",
+            Self::Group => "group",
+            Self::ClientMetrics => "client-metrics",
+        }
+    }
+}
+
+/// How much an operator should care for a property, as Kafka's documentation ranks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Importance {
+    /// Look at it before production.
+    High,
+    /// Look at it where something is to be better.
+    Medium,
+    /// Leave it alone.
+    Low,
+}
+
+impl Importance {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
 }
 
 /// Whether a property changes what the broker does.
@@ -65,6 +122,10 @@ pub enum Kind {
     List,
     /// Words separated by commas, each one of these.
     ListOf(&'static [&'static str]),
+    /// `*`, or a list of `partition:broker`.
+    Replicas,
+    /// `earliest`, `latest`, or `by_duration:` and a span as ISO 8601 writes it.
+    OffsetReset,
     /// The name of a Java class; never loaded here.
     Class,
     /// Text that is never shown.
@@ -86,6 +147,65 @@ pub enum Value {
     List(Vec<String>),
 }
 
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boolean(boolean) => write!(f, "{boolean}"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Double(double) => f.write_str(&java_double(*double)),
+            Self::Text(text) => f.write_str(text),
+            Self::List(list) => f.write_str(&list.join(",")),
+        }
+    }
+}
+
+/// A floating-point number as Java writes it.
+fn java_double(number: f64) -> String {
+    const PLAIN: std::ops::Range<f64> = 1e-3..1e7;
+    if number == 0.0 || PLAIN.contains(&number.abs()) || !number.is_finite() {
+        return format!("{number:?}");
+    }
+    let text = format!("{number:E}");
+    match text.split_once('E') {
+        Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0E{exponent}"),
+        _ => text,
+    }
+}
+
+/// `partition:broker`, both whole numbers.
+fn is_replica(text: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once(':').is_some_and(|(partition, broker)| is_number(partition) && is_number(broker))
+}
+
+/// A span of time as `java.time.Duration` reads one that is not negative: `P2DT3H4M5.6S`, parts left out as one likes.
+fn is_span(text: &str) -> bool {
+    let upper = text.to_ascii_uppercase();
+    let Some(rest) = upper.strip_prefix('P') else { return false };
+    let (days, time) = rest.split_once('T').map_or((rest, None), |(days, time)| (days, Some(time)));
+    let mut parts = 0;
+    let mut take = |rest: &mut &str, unit: char| {
+        let Some((number, after)) = rest.split_once(unit) else { return true };
+        let is_seconds = unit == 'S';
+        let digits = |byte: u8| byte.is_ascii_digit() || (is_seconds && byte == b'.');
+        let fine = number.starts_with(|c: char| c.is_ascii_digit()) && number.bytes().all(digits);
+        *rest = after;
+        parts += 1;
+        fine && number.parse::<f64>().is_ok()
+    };
+    let mut left = days;
+    let mut fine = take(&mut left, 'D') && left.is_empty();
+    if let Some(time) = time {
+        let mut left = time;
+        fine = fine && !time.is_empty();
+        for unit in ['H', 'M', 'S'] {
+            fine = fine && take(&mut left, unit);
+        }
+        fine = fine && left.is_empty();
+    }
+    fine && parts > 0
+}
+
 /// A value that its property does not allow. It says the key, the value and the bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidValue {
@@ -95,6 +215,8 @@ pub struct InvalidValue {
     pub value: String,
     /// What would be right, as a clause: `it must be …`.
     pub rule: String,
+    /// The sentence that Kafka answers a client with.
+    pub kafka: String,
 }
 
 impl fmt::Display for InvalidValue {
@@ -114,7 +236,16 @@ impl Property {
     /// A property that does not act yet; [`acts`](Self::acts) makes it one that does.
     #[must_use]
     pub const fn new(name: &'static str, kind: Kind, default: Option<&'static str>) -> Self {
-        Self { name, kind, default, effect: Effect::NotYet, dynamic: false, internal: false, doc: "" }
+        Self {
+            name,
+            kind,
+            default,
+            effect: Effect::NotYet,
+            scope: Scope::Static,
+            importance: Importance::Medium,
+            internal: false,
+            doc: "",
+        }
     }
 
     /// The same, acting, with its sentence.
@@ -129,10 +260,36 @@ impl Property {
         Self { effect: Effect::Meaningless(reason), ..self }
     }
 
-    /// The same, alterable while the broker runs.
+    /// The same, of this scope.
     #[must_use]
-    pub const fn dynamic(self) -> Self {
-        Self { dynamic: true, ..self }
+    pub(super) const fn of(self, scope: Scope) -> Self {
+        Self { scope, ..self }
+    }
+
+    /// The same, alterable while the broker runs, also as the default of all brokers.
+    pub(super) const fn cluster_wide(self) -> Self {
+        self.of(Scope::Cluster)
+    }
+
+    /// The same, alterable for this broker while it runs.
+    pub(super) const fn per_broker(self) -> Self {
+        self.of(Scope::Broker)
+    }
+
+    /// The same, of high importance.
+    pub(super) const fn high(self) -> Self {
+        Self { importance: Importance::High, ..self }
+    }
+
+    /// The same, of low importance.
+    pub(super) const fn low(self) -> Self {
+        Self { importance: Importance::Low, ..self }
+    }
+
+    /// Whether it can be altered while the broker runs.
+    #[must_use]
+    pub const fn is_dynamic(&self) -> bool {
+        !matches!(self.scope, Scope::Static)
     }
 
     /// Whether the value must never be shown.
@@ -177,6 +334,8 @@ impl Property {
             Kind::OneOf(words) | Kind::OneOfAnyCase(words) => format!("one of {}", words.join(", ")),
             Kind::List => "a list separated by commas".to_owned(),
             Kind::ListOf(words) => format!("a list separated by commas of {}", words.join(", ")),
+            Kind::Replicas => "* or a list separated by commas of partition:broker".to_owned(),
+            Kind::OffsetReset => "earliest, latest, or by_duration: and a span such as PT1H".to_owned(),
         }
     }
 
@@ -190,7 +349,73 @@ impl Property {
             key: self.name.to_owned(),
             value: self.shown(text).to_owned(),
             rule: format!("it must be {}", self.bounds()),
+            kafka: self.kafka_sentence(text.trim()),
         })
+    }
+
+    /// What Kafka says of a value that is none: of a number its digits, of a list the first word that is wrong.
+    fn kafka_sentence(&self, text: &str) -> String {
+        let (value, rule) = self.kafka_refusal(text);
+        let value = if self.is_sensitive() { "[hidden]" } else { &value };
+        format!("Invalid value {value} for configuration {}: {rule}", self.name)
+    }
+
+    fn kafka_refusal(&self, text: &str) -> (String, String) {
+        let whole = |of: &str, type_min: i64, type_max: i64, rule: &dyn Fn(i64) -> String| match text
+            .parse::<i64>()
+            .ok()
+            .filter(|number| (type_min..=type_max).contains(number))
+        {
+            Some(number) => (number.to_string(), rule(number)),
+            None => (text.to_owned(), format!("Not a number of type {of}")),
+        };
+        let between = |number: i64, min: i64, max: i64| match number < min {
+            true => format!("Value must be at least {min}"),
+            false => format!("Value must be no more than {max}"),
+        };
+        let one_of = |words: &[&str]| format!("String must be one of: {}", words.join(", "));
+        match self.kind {
+            Kind::Boolean => (text.to_owned(), "Expected value to be either true or false".to_owned()),
+            Kind::Short(min, max) => {
+                whole("SHORT", -SHORT_MAX - 1, SHORT_MAX, &|number| between(number, min, max))
+            }
+            Kind::Int(min, max) => whole("INT", INT_MIN, INT_MAX, &|number| between(number, min, max)),
+            Kind::IntOr(other, min, max) => whole("INT", INT_MIN, INT_MAX, &|_| {
+                format!("Value must be between {min} and {max} or equal to {other}")
+            }),
+            Kind::Long(min, max) => whole("LONG", i64::MIN, i64::MAX, &|number| between(number, min, max)),
+            Kind::Double(min, max) => match text.parse::<f64>() {
+                Ok(number) if number < min => (text.to_owned(), format!("Value must be at least {min}")),
+                Ok(number) if number > max => (text.to_owned(), format!("Value must be no more than {max}")),
+                _ => (text.to_owned(), "Not a number of type DOUBLE".to_owned()),
+            },
+            Kind::OneOf(words) => (text.to_owned(), one_of(words)),
+            Kind::OneOfAnyCase(words) => {
+                (text.to_owned(), format!("String must be one of (case insensitive): {}", words.join(", ")))
+            }
+            Kind::ListOf(words) => {
+                let wrong = split_list(text).into_iter().find(|item| !words.contains(&item.as_str()));
+                (wrong.unwrap_or_default(), one_of(words))
+            }
+            Kind::Replicas => {
+                let list = format!("[{}]", split_list(text).join(", "));
+                let rule = format!(
+                    "{} must be the literal '*' or a list of replicas in the following format: \
+                     [partitionId]:[brokerId],[partitionId]:[brokerId],...",
+                    self.name
+                );
+                (list, rule)
+            }
+            Kind::OffsetReset => {
+                let rule = format!(
+                    "Invalid value `{text}` for configuration {}. The value must be either 'earliest', 'latest' or \
+                     of the format 'by_duration:<PnDTnHnMn.nS>'.",
+                    self.name
+                );
+                (text.to_owned(), rule)
+            }
+            Kind::Text | Kind::Class | Kind::Password | Kind::List => (text.to_owned(), String::new()),
+        }
     }
 
     /// The text if it may be shown, else a mask.
@@ -204,12 +429,12 @@ impl Property {
     pub const fn wire_type(&self) -> i8 {
         match self.kind {
             Kind::Boolean => 1,
-            Kind::Text | Kind::OneOf(_) | Kind::OneOfAnyCase(_) => 2,
+            Kind::Text | Kind::OneOf(_) | Kind::OneOfAnyCase(_) | Kind::OffsetReset => 2,
             Kind::Int(..) | Kind::IntOr(..) => 3,
             Kind::Short(..) => 4,
             Kind::Long(..) => 5,
             Kind::Double(..) => 6,
-            Kind::List | Kind::ListOf(_) => 7,
+            Kind::List | Kind::ListOf(_) | Kind::Replicas => 7,
             Kind::Class => 8,
             Kind::Password => 9,
         }
@@ -242,7 +467,28 @@ impl Property {
                 let known = list.iter().all(|item| words.contains(&item.as_str()));
                 known.then_some(Value::List(list))
             }
+            Kind::Replicas => {
+                let list = split_list(text);
+                let all_replicas = list.iter().all(|item| is_replica(item));
+                (text == "*" || all_replicas).then_some(Value::List(list))
+            }
+            Kind::OffsetReset => {
+                let is_span = text.strip_prefix("by_duration:").is_some_and(is_span);
+                (matches!(text, "earliest" | "latest") || is_span).then(|| Value::Text(text.to_owned()))
+            }
         }
+    }
+
+    /// Whether it is a list, to which words can be added.
+    #[must_use]
+    pub const fn is_list(&self) -> bool {
+        matches!(self.kind, Kind::List | Kind::ListOf(_) | Kind::Replicas)
+    }
+
+    /// The text of a value as Kafka writes it: `0.50` as `0.5`, a list without spaces. What is no value stays as it is.
+    #[must_use]
+    pub fn canonical(&self, text: &str) -> String {
+        self.parse_kind(text.trim()).map_or_else(|| text.to_owned(), |value| value.to_string())
     }
 }
 

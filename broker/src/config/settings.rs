@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use ottla_cluster::ConfigMap;
+
 use super::broker_table::BROKER_PROPERTIES;
 use super::properties_file::{self, MalformedEscape};
 use super::property::{Effect, InvalidValue, Property, Value};
@@ -26,6 +28,10 @@ pub enum Origin {
     Flag(&'static str),
     /// An earlier start chose it and wrote it down in `meta.properties`.
     Kept,
+    /// The dynamic config of this broker, in the cluster's metadata.
+    Node,
+    /// The dynamic default of all brokers, in the cluster's metadata.
+    Cluster,
 }
 
 impl fmt::Display for Origin {
@@ -37,6 +43,8 @@ impl fmt::Display for Origin {
             Self::Override => write!(f, "--override"),
             Self::Flag(flag) => write!(f, "{flag}"),
             Self::Kept => write!(f, "meta.properties"),
+            Self::Node => write!(f, "the dynamic config of this broker"),
+            Self::Cluster => write!(f, "the dynamic default of all brokers"),
         }
     }
 }
@@ -223,6 +231,31 @@ impl Settings {
     pub(super) fn set_path(&mut self, key: &'static str, path: &Path, origin: Origin) {
         let text = path.display().to_string();
         self.set.insert(key, Setting { value: Value::List(vec![text.clone()]), text, origin });
+    }
+
+    /// Lays dynamic values above all others. One that is no value, or whose key cannot be changed while the broker runs,
+    /// counts as not there: another version may have written it.
+    pub(super) fn lay_above(&mut self, values: &ConfigMap, origin: &Origin) {
+        for (key, text) in values {
+            let Some(property) = find(key).filter(|property| property.is_dynamic()) else { continue };
+            let Ok(value) = property.parse(text) else { continue };
+            let text = text.trim().to_owned();
+            self.set.insert(property.name, Setting { text, value, origin: origin.clone() });
+        }
+    }
+
+    /// The same with the dynamic keys as another one has them.
+    pub(super) fn with_dynamic_keys_of(&self, other: &Self) -> Self {
+        let is_dynamic = |key: &str| find(key).is_some_and(Property::is_dynamic);
+        let kept = self.set.iter().filter(|(key, _)| !is_dynamic(key));
+        let taken = other.set.iter().filter(|(key, _)| is_dynamic(key));
+        let set = kept.chain(taken).map(|(key, setting)| (*key, setting.clone())).collect();
+        Self { set, machine_defaults: self.machine_defaults.clone() }
+    }
+
+    /// The keys that somebody set.
+    pub fn set_keys(&self) -> impl Iterator<Item = &'static str> {
+        self.set.keys().copied()
     }
 
     /// Gives a number that somebody else settled, unless the key has one of its own.

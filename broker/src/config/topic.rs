@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use super::broker::BrokerConfig;
 use super::describe::DynamicConfigs;
-use super::property::{Effect, INT_MAX, InvalidValue, Kind, Property, Value};
+use super::property::{Effect, INT_MAX, InvalidValue, Kind, Property, Scope, Value};
+
+/// Any number below zero means no limit in a broker's file, and is said as −1 of a topic.
+const RETENTION_MS: &str = "retention.ms";
 
 const LONG_MAX: i64 = i64::MAX;
 const COMPRESSION_TYPES: &[&str] = &["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"];
@@ -40,7 +43,7 @@ const fn row(
     default: &'static str,
     synonyms: &'static [Synonym],
 ) -> TopicProperty {
-    TopicProperty { property: Property::new(name, kind, Some(default)).dynamic(), synonyms }
+    TopicProperty { property: Property::new(name, kind, Some(default)).of(Scope::Topic), synonyms }
 }
 
 impl TopicProperty {
@@ -85,12 +88,16 @@ pub static TOPIC_PROPERTIES: &[TopicProperty] = &[
         &[same("log.flush.interval.ms"), same("log.flush.scheduler.interval.ms")],
     )
     .acts("A record is forced to disk at the latest after so long."),
-    row("follower.replication.throttled.replicas", Kind::List, "", &[]),
+    row("follower.replication.throttled.replicas", Kind::Replicas, "", &[])
+        .acts("The replicas whose copying is throttled where they follow; one node has none that follows."),
     row("index.interval.bytes", Kind::Int(0, INT_MAX), "4096", &[same("log.index.interval.bytes")])
         .acts("After so many bytes of log the offset index gets its next entry."),
-    row("leader.replication.throttled.replicas", Kind::List, "", &[]),
-    row("local.retention.bytes", Kind::Long(-2, LONG_MAX), "-2", &[same("log.local.retention.bytes")]),
-    row("local.retention.ms", Kind::Long(-2, LONG_MAX), "-2", &[same("log.local.retention.ms")]),
+    row("leader.replication.throttled.replicas", Kind::Replicas, "", &[])
+        .acts("The replicas whose copying is throttled where they lead; one node has none that follows."),
+    row("local.retention.bytes", Kind::Long(-2, LONG_MAX), "-2", &[same("log.local.retention.bytes")])
+        .acts("What of a log stays here that a remote tier holds; there is no remote tier, so all does."),
+    row("local.retention.ms", Kind::Long(-2, LONG_MAX), "-2", &[same("log.local.retention.ms")])
+        .acts("How long what a remote tier holds stays here too; there is no remote tier, so all does."),
     row(
         "max.compaction.lag.ms",
         Kind::Long(1, LONG_MAX),
@@ -141,11 +148,16 @@ pub static TOPIC_PROPERTIES: &[TopicProperty] = &[
         .acts("With fewer replicas in sync than this a produce with acks=all is refused."),
     row("preallocate", Kind::Boolean, "false", &[same("log.preallocate")])
         .acts("Whether a new segment's file takes its full size at once."),
-    row("remote.copy.lag.bytes", Kind::Long(-1, LONG_MAX), "-1", &[same("log.remote.copy.lag.bytes")]),
-    row("remote.copy.lag.ms", Kind::Long(-1, LONG_MAX), "0", &[same("log.remote.copy.lag.ms")]),
-    row("remote.log.copy.disable", Kind::Boolean, "false", &[]),
-    row("remote.log.delete.on.disable", Kind::Boolean, "false", &[]),
-    row("remote.storage.enable", Kind::Boolean, "false", &[]),
+    row("remote.copy.lag.bytes", Kind::Long(-1, LONG_MAX), "-1", &[same("log.remote.copy.lag.bytes")])
+        .acts("How much of a log waits before a remote tier gets it; there is no remote tier."),
+    row("remote.copy.lag.ms", Kind::Long(-1, LONG_MAX), "0", &[same("log.remote.copy.lag.ms")])
+        .acts("How long a segment waits before a remote tier gets it; there is no remote tier."),
+    row("remote.log.copy.disable", Kind::Boolean, "false", &[])
+        .acts("Whether a remote tier gets no more; there is no remote tier."),
+    row("remote.log.delete.on.disable", Kind::Boolean, "false", &[])
+        .acts("Whether a remote tier forgets a log that leaves it; there is no remote tier."),
+    row("remote.storage.enable", Kind::Boolean, "false", &[])
+        .acts("Whether a remote tier holds the log; there is none, so true is refused."),
     row("retention.bytes", Kind::Long(i64::MIN, LONG_MAX), "-1", &[same("log.retention.bytes")])
     .acts("Old segments are deleted while more than so many bytes stay; -1 for no limit."),
     row(
@@ -177,7 +189,8 @@ pub static TOPIC_PROPERTIES: &[TopicProperty] = &[
         &[same("log.roll.ms"), Synonym { name: "log.roll.hours", factor: MS_PER_HOUR }],
     )
     .acts("A segment that has been open for so long is closed."),
-    row("unclean.leader.election.enable", Kind::Boolean, "false", &[same("unclean.leader.election.enable")]),
+    row("unclean.leader.election.enable", Kind::Boolean, "false", &[same("unclean.leader.election.enable")])
+        .acts("Whether a replica that is behind may lead; one node has none that is."),
 ];
 
 /// Everything that a topic's configuration decides and that acts, typed, with nothing left to look up.
@@ -275,7 +288,7 @@ pub enum TopicConfigError {
     #[error("The topic config {0} needs a value.")]
     WithoutValue(String),
     /// The value breaks the property's bounds.
-    #[error("{0}.")]
+    #[error("{}", .0.kafka)]
     Invalid(InvalidValue),
     /// Records would have to be compacted before they may be.
     #[error("conflict topic config setting min.compaction.lag.ms ({min}) > max.compaction.lag.ms ({max})")]
@@ -285,6 +298,11 @@ pub enum TopicConfigError {
         /// `max.compaction.lag.ms`.
         max: i64,
     },
+    /// There is no remote tier.
+    #[error(
+        "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage."
+    )]
+    NoRemoteTier,
     /// Kafka knows the key, and this version would not do what it says.
     #[error("The topic config {key} cannot be set to {value}: this version does not act on it yet.")]
     NotYet {
@@ -309,7 +327,10 @@ impl TopicConfig {
         for (key, text) in asked {
             let row = find(key).ok_or_else(|| TopicConfigError::Unknown(key.to_owned()))?;
             let text = text.ok_or_else(|| TopicConfigError::WithoutValue(key.to_owned()))?;
-            row.property.parse(text).map_err(TopicConfigError::Invalid)?;
+            let value = row.property.parse(text).map_err(TopicConfigError::Invalid)?;
+            if row.property.name == "remote.storage.enable" && value == Value::Boolean(true) {
+                return Err(TopicConfigError::NoRemoteTier);
+            }
             if row.property.effect != Effect::Acts {
                 return Err(TopicConfigError::NotYet { key: row.property.name, value: text.to_owned() });
             }
@@ -426,6 +447,12 @@ fn find_row(key: &str) -> &'static TopicProperty {
     find(key).expect("the table has every key that the code asks for")
 }
 
+/// The text of the value that a topic has without one of its own; empty where there is no such key.
+pub(super) fn inherited_text(key: &str, broker: &BrokerConfig) -> String {
+    let row = find(key);
+    row.map(|row| inherited(row, broker, DynamicConfigs::NONE).to_string()).unwrap_or_default()
+}
+
 /// The value that a topic has without one of its own.
 pub(super) fn inherited(row: &TopicProperty, broker: &BrokerConfig, dynamic: DynamicConfigs<'_>) -> Value {
     for Synonym { name, factor } in row.synonyms {
@@ -433,7 +460,13 @@ pub(super) fn inherited(row: &TopicProperty, broker: &BrokerConfig, dynamic: Dyn
         match set {
             Some(Value::Number(number)) => {
                 // −1 means "no limit" in every unit, and a span too long for the unit is one that never ends.
-                let scaled = if number < 0 { number } else { number.saturating_mul(*factor) };
+                let scaled = if number < 0 && row.property.name == RETENTION_MS {
+                    -1
+                } else if number < 0 {
+                    number
+                } else {
+                    number.saturating_mul(*factor)
+                };
                 return Value::Number(scaled);
             }
             Some(other) => return other,
@@ -495,7 +528,7 @@ mod tests {
         let check =
             |key: &'static str, value| TopicConfig::check([(key, value)]).map_err(|error| error.to_string());
         assert_eq!(check("segment.bytes", Some("1048576")), Ok(()));
-        for (key, default) in [("local.retention.bytes", "-2"), ("remote.storage.enable", "false")] {
+        for (key, default) in [("errors.deadletterqueue.group.enable", "false")] {
             let message = format!(
                 "The topic config {key} cannot be set to {default}: this version does not act on it yet."
             );
@@ -508,9 +541,7 @@ mod tests {
         );
         assert_eq!(
             check("segment.bytes", Some("14")),
-            Err("Invalid value 14 for configuration segment.bytes: \
-                 it must be a whole number from 1048576 to 2147483647 bytes."
-                .to_owned())
+            Err("Invalid value 14 for configuration segment.bytes: Value must be at least 1048576".to_owned())
         );
         assert_eq!(check("cleanup.policy", Some("compact,delete")), Ok(()));
         assert!(check("cleanup.policy", Some("purge")).is_err());

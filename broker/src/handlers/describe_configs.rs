@@ -1,7 +1,8 @@
-//! DescribeConfigs: what the configuration tables say of topics and of this broker. Picks keys and shapes answers; the
+//! DescribeConfigs: what the configuration tables say of topics, this broker, groups and subscriptions, and the levels of its loggers. Picks keys and shapes answers; the
 //! values, their sources and synonyms are `config/describe.rs`'s.
 
 use compact_str::{CompactString, ToCompactString, format_compact};
+use ottla_cluster::controller::name_message;
 use ottla_cluster::{ConfigResource, MetadataImage};
 use ottla_model::{ErrorCode, TopicName};
 use ottla_network::Outcome;
@@ -13,6 +14,7 @@ use ottla_protocol::messages::describe_configs::{
 use crate::config::{self, DescribedConfig, DynamicConfigs};
 use crate::context::Broker;
 use crate::dispatch::Call;
+use crate::handlers::alter_configs::BROKER_LOGGER;
 
 /// What is told of each key.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +64,10 @@ fn describe(
             describe_topic(broker, image, &TopicName::new(resource.resource_name.clone()))
         }
         ConfigResource::BROKER => describe_broker(broker, image, &resource.resource_name),
-        kind => Err((ErrorCode::INVALID_REQUEST, format_compact!("Unsupported resource type: {kind}"))),
+        ConfigResource::GROUP => describe_group(broker, image, &resource.resource_name),
+        ConfigResource::CLIENT_METRICS => describe_client_metrics(image, &resource.resource_name),
+        BROKER_LOGGER => describe_loggers(broker, &resource.resource_name),
+        kind => Err(wrong(format_compact!("Unknown resource type {kind}"))),
     }
 }
 
@@ -71,15 +76,13 @@ fn describe_topic(
     image: &MetadataImage,
     topic: &TopicName,
 ) -> Result<Vec<DescribedConfig>, Refusal> {
-    topic.check().map_err(|rule| {
-        (ErrorCode::INVALID_TOPIC_EXCEPTION, format_compact!("Topic name is invalid: {rule}"))
-    })?;
+    topic.check().map_err(|rule| (ErrorCode::INVALID_TOPIC_EXCEPTION, name_message(topic, &rule).into()))?;
     if image.topic(topic.as_str()).is_none() {
-        let message = format_compact!("The topic '{topic}' does not exist.");
-        return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message));
+        // Kafka says no more of it either.
+        return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, CompactString::default()));
     }
     let own = image.configs(&ConfigResource::topic(topic)).map(AsRef::as_ref);
-    Ok(with_dynamic(broker, image, |dynamic| config::describe_topic(&broker.config, dynamic, own)))
+    Ok(with_dynamic(broker, image, |dynamic| config::describe_topic(&broker.live.fixed(), dynamic, own)))
 }
 
 fn describe_broker(
@@ -92,20 +95,58 @@ fn describe_broker(
     }
     match name.parse::<i32>() {
         Ok(id) if id == broker.node_id.get() => {
-            Ok(with_dynamic(broker, image, |dynamic| config::describe_broker(&broker.config, dynamic)))
+            Ok(with_dynamic(broker, image, |dynamic| config::describe_broker(&broker.live.fixed(), dynamic)))
         }
-        Ok(id) => Err((
-            ErrorCode::INVALID_REQUEST,
-            format_compact!(
-                "Unexpected broker id, expected {} or empty string, but received {id}",
-                broker.node_id
-            ),
-        )),
-        Err(_) => Err((
-            ErrorCode::INVALID_REQUEST,
-            format_compact!("Broker id must be an integer, but it is: {name}"),
-        )),
+        Ok(id) => Err(wrong(format_compact!(
+            "Unexpected broker id, expected {} or empty string, but received {id}",
+            broker.node_id
+        ))),
+        Err(_) => Err(wrong(format_compact!("Broker id must be an integer, but it is: {name}"))),
     }
+}
+
+fn describe_group(
+    broker: &Broker,
+    image: &MetadataImage,
+    name: &CompactString,
+) -> Result<Vec<DescribedConfig>, Refusal> {
+    if name.is_empty() {
+        return Err(wrong("Group name must not be empty".into()));
+    }
+    let resource = ConfigResource { kind: ConfigResource::GROUP, name: name.clone() };
+    let own = image.configs(&resource).map(AsRef::as_ref);
+    Ok(with_dynamic(broker, image, |dynamic| config::describe_group(&broker.live.fixed(), dynamic, own)))
+}
+
+fn describe_client_metrics(
+    image: &MetadataImage,
+    name: &CompactString,
+) -> Result<Vec<DescribedConfig>, Refusal> {
+    if name.is_empty() {
+        return Err(wrong("Client metrics subscription name must not be empty".into()));
+    }
+    let resource = ConfigResource { kind: ConfigResource::CLIENT_METRICS, name: name.clone() };
+    Ok(config::describe_client_metrics(image.configs(&resource).map(AsRef::as_ref)))
+}
+
+fn describe_loggers(broker: &Broker, name: &str) -> Result<Vec<DescribedConfig>, Refusal> {
+    if name.is_empty() {
+        return Err(wrong("Broker id must not be empty".into()));
+    }
+    match name.parse::<i32>() {
+        Ok(id) if id == broker.node_id.get() => {
+            let levels = broker.log_levels.all();
+            Ok(levels.iter().map(|(name, level)| config::describe_logger(name, level.word())).collect())
+        }
+        Ok(id) => {
+            Err(wrong(format_compact!("Unexpected broker id, expected {} but received {id}", broker.node_id)))
+        }
+        Err(_) => Err(wrong(format_compact!("Broker id must be an integer, but it is: {name}"))),
+    }
+}
+
+fn wrong(message: CompactString) -> Refusal {
+    (ErrorCode::INVALID_REQUEST, message)
 }
 
 fn with_dynamic<T>(
@@ -120,12 +161,12 @@ fn with_dynamic<T>(
 
 fn shown(config: DescribedConfig, detail: Detail) -> DescribeConfigsResourceResult {
     let synonym = |synonym: config::DescribedSynonym| DescribeConfigsSynonym {
-        name: CompactString::const_new(synonym.name),
+        name: synonym.name,
         value: synonym.value.map(CompactString::from),
         source: synonym.source as i8,
     };
     DescribeConfigsResourceResult {
-        name: CompactString::const_new(config.name),
+        name: config.name,
         value: config.value.map(CompactString::from),
         read_only: config.read_only,
         config_source: config.source as i8,

@@ -1,5 +1,6 @@
 //! One file an API: check, call, build the response. What several share about topics and addresses is in `shared.rs`.
 
+pub(crate) mod alter_configs;
 pub(crate) mod alter_partition_reassignments;
 pub(crate) mod alter_replica_log_dirs;
 mod answer_room;
@@ -26,6 +27,7 @@ pub(crate) mod heartbeat;
 pub(crate) mod init_producer_id;
 pub(crate) mod join_group;
 pub(crate) mod leave_group;
+pub(crate) mod list_config_resources;
 pub(crate) mod list_groups;
 pub(crate) mod list_offsets;
 pub(crate) mod list_partition_reassignments;

@@ -13,7 +13,7 @@ use super::host::{Coordinator, Host, HostSettings};
 use super::lag::KnownTimes;
 use super::shard::{Shard, Work};
 use super::topics::ImageTopics;
-use crate::config::BrokerConfig;
+use crate::config::LiveConfig;
 use crate::internal_topics::CONSUMER_OFFSETS;
 use crate::partition_map::PartitionMap;
 
@@ -24,7 +24,7 @@ pub(crate) type GroupHost = Host<Groups>;
 pub(crate) struct Groups {
     config: ArcSwap<GroupConfig>,
     topics: ArcSwap<Arc<dyn Topics>>,
-    broker: Arc<BrokerConfig>,
+    live: LiveConfig,
     workers: BlockingPool,
     pub(super) known_times: KnownTimes,
 }
@@ -52,7 +52,8 @@ impl Coordinator for Groups {
 }
 
 impl GroupHost {
-    pub(crate) fn new(broker: Arc<BrokerConfig>, clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub(crate) fn new(live: LiveConfig, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let broker = live.now();
         let groups = &broker.groups;
         let settings = HostSettings {
             partitions: groups.topic.partitions,
@@ -68,7 +69,7 @@ impl GroupHost {
             // Not bounded by places: there are as many jobs as groups at most.
             workers: BlockingPool::new("ottla-groups", groups.background_threads, 1),
             known_times: KnownTimes::default(),
-            broker,
+            live,
         };
         Self::of_kind(kind, settings, clock)
     }
@@ -86,7 +87,7 @@ impl GroupHost {
             .iter()
             .any(|resource| matches!(resource.kind, ConfigResource::GROUP | ConfigResource::BROKER))
         {
-            self.set_config(self.kind.broker.groups.with_groups(image));
+            self.set_config(self.kind.live.peek().groups.with_groups(image));
         }
         self.tell_topics(image, delta);
         self.follow_topic(held, image, delta);

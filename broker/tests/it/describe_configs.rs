@@ -36,6 +36,7 @@ const SET: &[(&str, &str)] = &[
 ];
 /// Rows that are not Kafka's on purpose: the data folder, one reactor a processor, and the machine's own rows.
 const DIFFERENT: &[&str] = &[
+    "listener.security.protocol.map",
     "log.dir",
     "log.dirs",
     "num.network.threads",
@@ -55,7 +56,7 @@ fn broker(set: &[(&str, &str)]) -> BrokerConfig {
 
 fn row(config: &DescribedConfig) -> String {
     let mut fields = vec![
-        config.name.to_owned(),
+        config.name.to_string(),
         config.value.clone().unwrap_or_else(|| "\\N".to_owned()),
         i32::from(config.read_only).to_string(),
         (config.source as i8).to_string(),

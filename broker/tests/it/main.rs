@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod admin;
+mod alter_configs;
 mod api_docs;
 mod api_versions;
 mod bomb;

@@ -293,7 +293,9 @@ impl From<&EffectiveConfig> for CreatableTopicConfigs {
 }
 
 /// Kafka's wording, which clients show to people and some compare.
-fn name_message(name: &TopicName, error: &TopicNameError) -> String {
+/// Why a topic cannot have this name, in Kafka's words.
+#[must_use]
+pub fn name_message(name: &TopicName, error: &TopicNameError) -> String {
     let why = match error {
         TopicNameError::Empty => "the empty string is not allowed".to_owned(),
         TopicNameError::Dots => format!("'{name}' is not allowed"),

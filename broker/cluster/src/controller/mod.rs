@@ -1,6 +1,7 @@
 //! The controller as a state machine: a request becomes records and an answer, and only replaying the records changes
 //! its state. It does no I/O, asks no clock, and draws nothing at random: what it needs of these is handed in.
 
+mod alter_configs;
 mod assign_dirs;
 mod brokers;
 mod create_partitions;
@@ -23,7 +24,9 @@ use ottla_protocol::metadata::MetadataRecord;
 use crate::image::MetadataImage;
 use crate::link::{ControllerRequest, ControllerResponse};
 
-pub use rules::{EffectiveConfig, TopicConfigRules};
+pub use alter_configs::CONFIGS_PER_RESOURCE_MAX;
+pub use create_topics::name_message;
+pub use rules::{ConfigChange, ConfigRefusal, ConfigRules, EffectiveConfig, ListOperation, TopicConfigRules};
 
 /// Records that one request may lead to, as in Kafka; a request that needs more is refused whole. A batch of so many
 /// partitions has below a megabyte.
@@ -52,6 +55,8 @@ pub struct ControllerSettings {
     pub delete_topics: bool,
     /// The broker's table of topic configs.
     pub topic_configs: Arc<dyn TopicConfigRules>,
+    /// The broker's tables of what else can be configured, and how that changes.
+    pub configs: Arc<dyn ConfigRules>,
 }
 
 /// What a decision may depend on beside the state.
@@ -81,6 +86,10 @@ pub fn decide(
 ) -> Decision {
     match request {
         ControllerRequest::CreateTopics(request) => create_topics::decide(settings, image, request, occasion),
+        ControllerRequest::IncrementalAlterConfigs(request) => {
+            alter_configs::incremental(settings, image, request)
+        }
+        ControllerRequest::AlterConfigs(request) => alter_configs::replace(settings, image, request),
         ControllerRequest::DeleteTopics(request) => delete_topics::decide(settings, image, request),
         ControllerRequest::AllocateProducerIds(request) => producer_ids::decide(image, request),
         ControllerRequest::BrokerRegistration(request) => brokers::decide(settings, image, request, occasion),

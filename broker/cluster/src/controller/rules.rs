@@ -1,9 +1,12 @@
-//! What the controller must know about topic configs. The table of keys, types and bounds is the broker's; the
-//! controller only asks it, before anything is written.
+//! What the controller must know about configs. The tables of keys, types and bounds are the broker's; the
+//! controller only asks them, before anything is written.
+
+use std::collections::BTreeSet;
 
 use compact_str::CompactString;
+use ottla_model::ErrorCode;
 
-use crate::image::ConfigMap;
+use crate::image::{ConfigMap, ConfigResource, MetadataImage};
 
 /// One config of a topic as CreateTopics 5 and later return it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,4 +34,51 @@ pub trait TopicConfigRules: Send + Sync {
     /// All configs of a topic that has these set, with those in force for the rest. `cluster_defaults` are the
     /// dynamic defaults of all brokers.
     fn effective(&self, configs: &ConfigMap, cluster_defaults: &ConfigMap) -> Vec<EffectiveConfig>;
+}
+
+/// Why a resource keeps the configs that it has: an error code, and the message for the client.
+pub type ConfigRefusal = (ErrorCode, String);
+
+/// A change of one resource's configs that somebody asks for.
+pub struct ConfigChange<'a> {
+    /// Whose configs; for a topic, one that exists.
+    pub resource: &'a ConfigResource,
+    /// What it has.
+    pub before: &'a ConfigMap,
+    /// What it would have.
+    pub after: &'a ConfigMap,
+    /// The keys of `after` that somebody has just set, also to what they were.
+    pub set: &'a BTreeSet<CompactString>,
+    /// The metadata in which all of it is to be.
+    pub image: &'a MetadataImage,
+}
+
+/// What can be done to a list beside setting it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListOperation {
+    /// Words are added.
+    Append,
+    /// Words are taken out.
+    Subtract,
+}
+
+/// The broker's tables of all kinds of configs, as the controller uses them when one changes.
+pub trait ConfigRules: Send + Sync {
+    /// The list that a resource has of a key while it has none of its own.
+    ///
+    /// # Errors
+    /// If the key is no list, or not one that can be changed so.
+    fn inherited_list(
+        &self,
+        resource: &ConfigResource,
+        key: &str,
+        image: &MetadataImage,
+        operation: ListOperation,
+    ) -> Result<Vec<CompactString>, ConfigRefusal>;
+
+    /// Whether a resource may have what it would have.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    fn check_change(&self, change: &ConfigChange<'_>) -> Result<(), ConfigRefusal>;
 }

@@ -4,9 +4,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use ottla_cluster::controller::{ControllerSettings, EffectiveConfig, Occasion, TopicConfigRules, decide};
+use ottla_cluster::controller::{
+    ConfigChange, ConfigRefusal, ConfigRules, ControllerSettings, EffectiveConfig, ListOperation, Occasion,
+    TopicConfigRules, decide,
+};
 use ottla_cluster::{
-    ConfigMap, ControllerRequest, ControllerResponse, ImageBuilder, MetadataImage, features,
+    ConfigMap, ConfigResource, ControllerRequest, ControllerResponse, ImageBuilder, MetadataImage, features,
 };
 use ottla_model::{ErrorCode, LeaderEpoch, NodeId, Offset, PartitionIndex, Uuid};
 use ottla_protocol::messages::broker_registration::{BrokerRegistrationRequest, Listener};
@@ -59,6 +62,25 @@ impl TopicConfigRules for TwoConfigs {
     }
 }
 
+impl ConfigRules for TwoConfigs {
+    fn inherited_list(
+        &self,
+        _: &ConfigResource,
+        key: &str,
+        _: &MetadataImage,
+        _: ListOperation,
+    ) -> Result<Vec<CompactString>, ConfigRefusal> {
+        match key {
+            "cleanup.policy" => Ok(vec!["delete".into()]),
+            _ => Err((ErrorCode::INVALID_CONFIG, format!("{key} is no list"))),
+        }
+    }
+
+    fn check_change(&self, change: &ConfigChange<'_>) -> Result<(), ConfigRefusal> {
+        self.check(change.after).map_err(|message| (ErrorCode::INVALID_CONFIG, message))
+    }
+}
+
 pub(crate) fn settings() -> ControllerSettings {
     ControllerSettings {
         node_id: NODE,
@@ -68,6 +90,7 @@ pub(crate) fn settings() -> ControllerSettings {
         default_replication_factor: 1,
         delete_topics: true,
         topic_configs: Arc::new(TwoConfigs),
+        configs: Arc::new(TwoConfigs),
     }
 }
 
