@@ -52,7 +52,7 @@ pub(super) fn check(key: &str, text: &str) -> Result<(), SubscriptionError> {
     let Some(property) = find(key) else {
         return Err(SubscriptionError::Request(format!("Unknown client metrics configuration: {key}")));
     };
-    property.parse(text).map_err(|invalid| SubscriptionError::Config(invalid.kafka))?;
+    property.parse(text).map_err(|invalid| SubscriptionError::Config(invalid.kafka.into()))?;
     match key {
         "interval.ms" => match text.trim().parse() {
             Ok(ms) if INTERVAL_MS.contains(&ms) => Ok(()),

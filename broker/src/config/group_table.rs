@@ -48,7 +48,7 @@ impl GroupProperty {
     /// The message for the client.
     pub(super) fn check(&self, text: &str, broker: &BrokerConfig) -> Result<(), String> {
         let name = self.property.name;
-        let value = self.property.parse(text).map_err(|invalid| invalid.kafka)?;
+        let value = self.property.parse(text).map_err(|invalid| String::from(invalid.kafka))?;
         if self.property.effect != Effect::Acts {
             return Err(format!(
                 "The group config {name} cannot be set: this version does not act on it yet."

@@ -79,7 +79,7 @@ fn check_value(key: &str, text: &str) -> Result<(), String> {
     }
     // A key that nobody knows is kept, as Kafka keeps it for a plug-in.
     let Some(property) = settings::find(key) else { return Ok(()) };
-    property.parse(text).map_err(|invalid| invalid.kafka)?;
+    property.parse(text).map_err(|invalid| String::from(invalid.kafka))?;
     if property.effect == Effect::NotYet {
         return Err(format!("The configuration {key} cannot be set: this version does not act on it yet."));
     }

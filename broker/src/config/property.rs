@@ -214,9 +214,9 @@ pub struct InvalidValue {
     /// What was given; a secret is masked.
     pub value: String,
     /// What would be right, as a clause: `it must be …`.
-    pub rule: String,
+    pub rule: Box<str>,
     /// The sentence that Kafka answers a client with.
-    pub kafka: String,
+    pub kafka: Box<str>,
 }
 
 impl fmt::Display for InvalidValue {
@@ -348,8 +348,8 @@ impl Property {
         self.parse_kind(text.trim()).ok_or_else(|| InvalidValue {
             key: self.name.to_owned(),
             value: self.shown(text).to_owned(),
-            rule: format!("it must be {}", self.bounds()),
-            kafka: self.kafka_sentence(text.trim()),
+            rule: format!("it must be {}", self.bounds()).into(),
+            kafka: self.kafka_sentence(text.trim()).into(),
         })
     }
 

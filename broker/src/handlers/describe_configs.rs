@@ -38,7 +38,7 @@ pub(crate) fn handle(call: &mut Call<'_>, request: DescribeConfigsRequest) -> Ou
         match described {
             Ok(configs) => {
                 let wanted = |config: &DescribedConfig| match &resource.configuration_keys {
-                    Some(keys) if !keys.is_empty() => keys.iter().any(|key| key == config.name),
+                    Some(keys) if !keys.is_empty() => keys.contains(&config.name),
                     _ => true,
                 };
                 let configs =
