@@ -16,7 +16,7 @@ pub(crate) const LOG_STARTS: &str = "log-start-offset-checkpoint";
 /// Of each compacted partition, up to where its records were compacted.
 pub(crate) const CLEANER_OFFSETS: &str = "cleaner-offset-checkpoint";
 /// In a partition: where each leader epoch began.
-const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
+pub(crate) const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
 
 const VERSION: &str = "0";
 

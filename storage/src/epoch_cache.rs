@@ -97,6 +97,11 @@ impl EpochCache {
         Some(EpochEnd { epoch: floor.map_or(epoch, |(known, _)| *known), end_offset })
     }
 
+    /// All entries.
+    pub(crate) fn entries(&self) -> Vec<(LeaderEpoch, Offset)> {
+        self.starts.clone()
+    }
+
     /// The entries, if the file does not have them.
     pub(crate) fn unwritten(&self) -> Option<Vec<(LeaderEpoch, Offset)>> {
         self.is_dirty.then(|| self.starts.clone())

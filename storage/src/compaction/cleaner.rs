@@ -168,7 +168,7 @@ impl Cleaner {
         let CleanerLimits { dedupe_buffer_bytes, load_factor, .. } = self.limits;
         let mut passing = PassingTransactions::default();
         passing.expect(log.aborted_transactions(plan.first_dirty, plan.end)?);
-        let segments = sources(log, plan.first_dirty, plan.end);
+        let segments = sources(log, plan.first_dirty, plan.end)?;
         Ok(Cleaning {
             log: Arc::clone(log),
             _claim: claim,
@@ -262,7 +262,7 @@ impl Cleaning {
         self.passing = PassingTransactions::default();
         let Some(latest) = self.map.latest() else { return Ok(Phase::Done) };
         self.report.cleaned_up_to = latest.next().max(self.first_dirty);
-        let segments = sources(&self.log, Offset::ZERO, self.report.cleaned_up_to);
+        let segments = sources(&self.log, Offset::ZERO, self.report.cleaned_up_to)?;
         self.watched = segments.iter().map(|source| Arc::clone(&source.segment)).collect();
         let mut groupable = VecDeque::with_capacity(segments.len());
         for Source { segment, .. } in &segments {
@@ -364,12 +364,12 @@ impl Source {
 }
 
 /// The segments but the active one that may hold offsets from `from` up to `end`.
-fn sources(log: &DiskLog, from: Offset, end: Offset) -> VecDeque<Source> {
-    let list = log.listed();
+fn sources(log: &DiskLog, from: Offset, end: Offset) -> Result<VecDeque<Source>, LogError> {
+    let list = log.listed()?;
     let segments = list.from(from);
     let ends = segments.iter().skip(1).map(|segment| segment.base());
     let pairs = segments.iter().zip(ends).filter(|(segment, _)| segment.base() < end);
-    pairs.map(|(segment, end)| Source { segment: Arc::clone(segment), end, batches: None }).collect()
+    Ok(pairs.map(|(segment, end)| Source { segment: Arc::clone(segment), end, batches: None }).collect())
 }
 
 /// Notes the newest offset of each key of a batch.

@@ -19,7 +19,8 @@ impl DiskLog {
     ) -> Result<AppendInfo, LogError> {
         let marker = control_marker(&batch);
         let config = self.config();
-        let mut writer = self.writer.lock();
+        let body = self.body()?;
+        let mut writer = body.writer.lock();
         self.check_writable(&writer)?;
         check_size(&batch, &config)?;
         if let Some(marker) = marker {
@@ -33,7 +34,7 @@ impl DiskLog {
         batch.assign(base, epoch);
         let is_due = writer.tail.is_due(&batch, &config, self.jitter_ms(&writer, &config), now_ms);
         if is_due {
-            self.begin_segment(&mut writer, base, &config, now_ms)?;
+            self.begin_segment(body, &mut writer, base, &config, now_ms)?;
         }
         self.write(&mut writer, &batch, marker, &config)?;
         let log_end = writer.tail.position(batch.header().next_offset());
@@ -56,7 +57,8 @@ impl DiskLog {
         now_ms: i64,
     ) -> Result<FollowerAppend, LogError> {
         let config = self.config();
-        let mut writer = self.writer.lock();
+        let body = self.body()?;
+        let mut writer = body.writer.lock();
         self.check_writable(&writer)?;
         let positions = self.positions();
         check_ascending(&batches, positions.log_end.offset)?;
@@ -70,7 +72,7 @@ impl DiskLog {
             // The first offset after a gap names the new segment, as in Kafka.
             let base = batch.base_offset();
             if writer.tail.is_due(batch, &config, self.jitter_ms(&writer, &config), now_ms) {
-                self.begin_segment(&mut writer, base, &config, now_ms)?;
+                self.begin_segment(body, &mut writer, base, &config, now_ms)?;
                 done.rolled_at = Some(base);
             }
             self.write(&mut writer, batch, control_marker(batch), &config)?;

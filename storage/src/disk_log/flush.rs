@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use ottla_model::Offset;
 
+use super::asleep::Body;
 use super::{DiskLog, Writer, snapshots};
 use crate::checkpoint;
 use crate::log::{Log, LogError};
@@ -21,11 +22,12 @@ impl DiskLog {
         if target <= positions.recovery_point {
             return Ok(positions.recovery_point);
         }
-        self.seal_rolled_aside()?;
-        let unsynced = self.writer.lock().snapshots.take_unsynced();
-        self.sync_up_to(target, &unsynced)?;
+        let body = self.body()?;
+        self.seal_rolled_aside(body)?;
+        let unsynced = body.writer.lock().snapshots.take_unsynced();
+        self.sync_up_to(body, target, &unsynced)?;
         let recovery_point = self.set_recovery_point(target, now_ms);
-        if let Err(error) = self.prepare_next() {
+        if let Err(error) = self.prepare_next(body) {
             // Nothing is lost: a roll makes the file, or tells why it cannot.
             tracing::debug!(%error, "the next segment is not prepared");
         }
@@ -35,7 +37,11 @@ impl DiskLog {
     pub(super) fn close_cleanly(&self, now_ms: i64) -> Result<(), LogError> {
         self.shared.health.check()?;
         let _one_at_a_time = self.flushing.lock();
-        let mut writer = self.writer.lock();
+        if self.close_asleep()? {
+            return Ok(());
+        }
+        let body = self.body()?;
+        let mut writer = body.writer.lock();
         if writer.is_closed {
             return Ok(());
         }
@@ -45,7 +51,7 @@ impl DiskLog {
         self.finish_files(&mut writer)?;
         let unsynced = writer.snapshots.take_unsynced();
         let log_end = self.positions().log_end.offset;
-        self.sync_up_to(log_end, &unsynced)?;
+        self.sync_up_to(body, log_end, &unsynced)?;
         self.set_recovery_point(log_end, now_ms);
         self.release();
         Ok(())
@@ -60,8 +66,8 @@ impl DiskLog {
     }
 
     /// All or a failed directory: after an error nobody knows what is on the disk.
-    fn sync_up_to(&self, target: Offset, snapshots: &[String]) -> Result<(), LogError> {
-        self.sync_segments(target).map_err(|error| self.shared.health.fail_with(error))?;
+    fn sync_up_to(&self, body: &Body, target: Offset, snapshots: &[String]) -> Result<(), LogError> {
+        self.sync_segments(body, target).map_err(|error| self.shared.health.fail_with(error))?;
         let unwritten = self.epochs.lock().unwritten();
         if let Some(entries) = unwritten {
             let written = checkpoint::write_epochs(&*self.directory, &entries);
@@ -77,8 +83,8 @@ impl DiskLog {
         Ok(())
     }
 
-    fn sync_segments(&self, target: Offset) -> Result<(), LogError> {
-        let list = self.segments.load_full();
+    fn sync_segments(&self, body: &Body, target: Offset) -> Result<(), LogError> {
+        let list = body.segments.load_full();
         let unflushed = list.from(self.positions().recovery_point).first().map(|segment| segment.base());
         for segment in list.iter() {
             let was_sealed = segment.take_sealed();

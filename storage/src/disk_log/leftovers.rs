@@ -28,9 +28,10 @@ pub(super) fn settle(
     directory: &Arc<dyn Directory>,
     shared: &Shared,
 ) -> Result<(Vec<LiveFile>, bool), LogError> {
-    let staged: Vec<_> = list(&**directory)?
-        .into_iter()
-        .filter_map(|entry| Some((parse(&entry.name)?, entry)))
+    let mut entries = list(&**directory)?;
+    let staged: Vec<_> = entries
+        .iter()
+        .filter_map(|entry| Some((parse(&entry.name)?, entry.clone())))
         .filter(|(name, _)| name.stage != Stage::Live)
         .collect();
     let cleaned = staged.iter().filter(|(name, _)| name.stage == Stage::Cleaned);
@@ -48,7 +49,9 @@ pub(super) fn settle(
     // A log before its indexes: once one is in its place, what covers that place is no longer to be removed.
     swaps.sort_by_key(|(name, _)| (name.base, name.kind != FileKind::Log));
     complete_swaps(directory, shared, &swaps)?;
-    let entries = list(&**directory)?;
+    if !staged.is_empty() {
+        entries = list(&**directory)?;
+    }
     if entries.iter().any(|entry| entry.name == PREPARED) {
         remove(&**directory, PREPARED)?;
     }

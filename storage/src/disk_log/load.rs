@@ -1,26 +1,29 @@
 //! Opening a log: from its files to positions, epochs and producers. After a clean stop no batch is read but the last
 //! few; after any other stop the segments from the recovery point on are scanned, cut at the first batch that is not
-//! whole, and their indexes and the producers' state made anew. Everything that was cut is told.
+//! whole, and their indexes and the producers' state made anew. Everything that was cut is told. A log that is remembered is
+//! opened later, when somebody needs it, and only as it is remembered.
 
 mod recovery;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use ottla_index::{AbortedTransaction, Entry, OffsetEntry, TimeEntry};
 use ottla_model::Offset;
 use parking_lot::Mutex;
 
+use super::asleep::{Asleep, Body};
 use super::leftovers::{self, LiveFile};
+use super::memo::LogMemo;
 use super::snapshots::Snapshots;
 use super::{DiskLog, Writer};
 use crate::checkpoint;
 use crate::epoch_cache::EpochCache;
 use crate::io::Directory;
-use crate::log::{Damage, LogConfig, LogError, LogPositions, ReadMode};
+use crate::log::{Damage, LogConfig, LogError, LogPosition, LogPositions, ReadMode};
 use crate::producer_state::{ProducerStates, Undecided};
 use crate::segment::append::{Tail, TailState};
 use crate::segment::name::{FileKind, file_name};
@@ -93,12 +96,61 @@ pub struct Cut {
 }
 
 pub(super) fn open(opening: LogOpening, shared: Arc<Shared>) -> Result<(DiskLog, Recovery), LogError> {
-    let mut loader = Loader::new(opening, shared)?;
+    let mut loader = Loader::new(opening, shared, None)?;
     let restored = match loader.segments.last().cloned() {
         None => None,
         Some(last) => Some(loader.restore(&last)?),
     };
     loader.finish(restored)
+}
+
+/// A log that is not opened yet.
+pub(super) fn remembered(opening: LogOpening, shared: Arc<Shared>, mut memo: LogMemo) -> DiskLog {
+    let mut epochs = EpochCache::from_file(&std::mem::take(&mut memo.epochs));
+    let first = memo.segments.first().map_or(memo.log_end, |segment| segment.base);
+    let log_start = opening.log_start.max(first);
+    epochs.truncate_end(memo.log_end);
+    epochs.truncate_start(log_start);
+    let position = memo.segments.last().map_or(0, |segment| segment.bytes);
+    let log_end = LogPosition { offset: memo.log_end, segment_base: memo.active(), position };
+    let recovery_point = opening.recovery_point.min(memo.log_end).max(log_start);
+    let positions = LogPositions { log_start, log_end, recovery_point };
+    let asleep = Asleep { memo, log_start: opening.log_start, ..Asleep::default() };
+    DiskLog::begun(opening, shared, epochs, positions, asleep)
+}
+
+/// What opening a remembered log gives.
+pub(super) struct Woken {
+    pub(super) segments: Segments,
+    pub(super) writer: Writer,
+    pub(super) names_changed: bool,
+}
+
+/// Opens a remembered log. Nothing is taken away: where it is not as it is remembered, that is an error.
+pub(super) fn wake(opening: LogOpening, shared: &Arc<Shared>, memo: &LogMemo) -> Result<Woken, LogError> {
+    let mut loader = Loader::new(opening, Arc::clone(shared), Some(memo))?;
+    let is_known = |segment: &Arc<Segment>| {
+        let known = memo.segments.binary_search_by_key(&segment.base(), |known| known.base);
+        known.is_ok_and(|at| memo.segments.get(at).is_some_and(|known| known.bytes == segment.bytes()))
+    };
+    let are_known = loader.segments.len() == memo.segments.len() && loader.segments.iter().all(is_known);
+    let last = loader.segments.last().cloned().filter(|_| are_known);
+    let restored = match &last {
+        Some(last) if !loader.unindexed.contains(&last.base()) => loader.restore_clean(last)?,
+        _ => None,
+    };
+    let is_right = |restored: &RestoredTail| {
+        restored.next == memo.log_end
+            && memo.segments.last().is_some_and(|it| it.bytes == restored.tail.bytes())
+    };
+    match restored.filter(is_right).filter(|_| loader.producers.first_open().is_none()) {
+        Some(restored) => Ok(loader.wake(restored)),
+        None => {
+            let path = loader.opening.directory.path();
+            let reason = "it is not as its last orderly stop left it: the next start looks at all of it";
+            Err(LogError::Malformed { path, reason })
+        }
+    }
 }
 
 /// A log on its way from files to memory.
@@ -126,36 +178,34 @@ struct RestoredTail {
 }
 
 impl Loader {
-    fn new(opening: LogOpening, shared: Arc<Shared>) -> Result<Self, LogError> {
+    fn new(opening: LogOpening, shared: Arc<Shared>, memo: Option<&LogMemo>) -> Result<Self, LogError> {
         let directory = Arc::clone(&opening.directory);
-        let created = directory.create();
-        created.map_err(|source| LogError::Io { action: "create", path: directory.path(), source })?;
+        if memo.is_none() {
+            let created = directory.create();
+            created.map_err(|source| LogError::Io { action: "create", path: directory.path(), source })?;
+        }
         let (files, mut names_changed) = leftovers::settle(&directory, &shared)?;
         remove_orphans(&*directory, &files)?;
-        let is_whole = |file: &LiveFile| file.bytes.is_multiple_of(entry_bytes(file.name.kind));
-        let has = |base, kind| {
-            files.iter().any(|file| file.name.base == base && file.name.kind == kind && is_whole(file))
-        };
+        let sizes = Sizes::of(&files);
         let of_kind = |kind| files.iter().filter(move |file| file.name.kind == kind);
-        let txn_indexes: HashMap<Offset, u64> =
-            of_kind(FileKind::TxnIndex).map(|file| (file.name.base, file.bytes)).collect();
         let mut segments: Vec<_> = of_kind(FileKind::Log)
             .map(|file| {
                 let base = file.name.base;
-                let aborted_bytes = txn_indexes.get(&base).copied().unwrap_or_default();
+                let aborted_bytes = sizes.bytes(base, FileKind::TxnIndex).unwrap_or_default();
                 Arc::new(Segment::existing(&directory, &shared, base, file.bytes, aborted_bytes))
             })
             .collect();
         segments.sort_unstable_by_key(|segment| segment.base());
-        names_changed |= drop_far_empty(&mut segments, &opening)?;
+        if memo.is_none() {
+            names_changed |= drop_far_empty(&mut segments, &opening)?;
+        }
         let is_indexed = |segment: &Segment, end| {
-            let base = segment.base();
-            let aborted_bytes = txn_indexes.get(&base).copied().unwrap_or_default();
-            has(base, FileKind::OffsetIndex)
-                && has(base, FileKind::TimeIndex)
-                && segment.has_sound_times(end)
-                && aborted_bytes.is_multiple_of(entry_bytes(FileKind::TxnIndex))
-                && segment.has_sound_aborted(end).unwrap_or(false)
+            sizes.has_indexes(segment.base())
+                && (sizes.are_as_remembered(segment, memo)
+                    || segment.has_sound_times(
+                        end,
+                        sizes.bytes(segment.base(), FileKind::TimeIndex).unwrap_or_default(),
+                    ) && segment.has_sound_aborted(end).unwrap_or(false))
         };
         let bases: Vec<Offset> = segments.iter().map(|segment| segment.base()).collect();
         let floor = bases.first().map_or(opening.log_start, |first| opening.log_start.max(*first));
@@ -164,7 +214,8 @@ impl Loader {
         snapshots.remove_strays(&*directory, &bases)?;
         let ends = bases.iter().skip(1).copied().chain([Offset::MAX]);
         let unindexed = segments.iter().zip(ends).filter(|(segment, end)| !is_indexed(segment, *end));
-        let (epochs, epochs_are_lost) = read_epochs(&*directory)?;
+        let (epochs, epochs_are_lost) =
+            if memo.is_some() { (EpochCache::default(), false) } else { read_epochs(&*directory)? };
         let newest = snapshots.newest().unwrap_or_default();
         Ok(Self {
             unindexed: unindexed.map(|(segment, _)| segment.base()).collect(),
@@ -187,15 +238,8 @@ impl Loader {
             self.find_epochs()?;
         }
         let is_believed = self.opening.is_clean && !self.unindexed.contains(&last.base());
-        let adopted = if is_believed { self.adopt(last)? } else { None };
-        match adopted {
-            Some(restored) => {
-                self.note_empty(last.base());
-                self.reindex_sealed(None)?;
-                self.load_producers(restored.next, Some(restored.next))?;
-                self.replay(restored.next)?;
-                Ok(restored)
-            }
+        match if is_believed { self.restore_clean(last)? } else { None } {
+            Some(restored) => Ok(restored),
             None => {
                 let from = self.scan_from(last.base());
                 self.note_empty(from);
@@ -204,6 +248,16 @@ impl Loader {
                 self.recover(from)
             }
         }
+    }
+
+    /// The same for a log that was closed cleanly; none where its end contradicts that.
+    fn restore_clean(&mut self, last: &Arc<Segment>) -> Result<Option<RestoredTail>, LogError> {
+        let Some(restored) = self.adopt(last)? else { return Ok(None) };
+        self.note_empty(last.base());
+        self.reindex_sealed(None)?;
+        self.load_producers(restored.next, Some(restored.next))?;
+        self.replay(restored.next)?;
+        Ok(Some(restored))
     }
 
     /// The base of the first segment that must be scanned. It is the one with the last record below the recovery point:
@@ -380,33 +434,31 @@ impl Loader {
         let recovery_point = self.opening.recovery_point.min(next).max(log_start);
         let positions = LogPositions { log_start, log_end: tail.position(next), recovery_point };
         let undecided = Undecided::new(self.producers.first_open());
-        let writer = Writer {
-            tail,
-            unsealed: Vec::new(),
-            is_prepared: false,
-            producers: self.producers,
-            snapshots: self.snapshots,
-            is_closed: false,
-        };
-        let log = DiskLog {
-            directory: self.opening.directory,
-            shared: self.shared,
-            config: ArcSwap::from_pointee(self.opening.config),
+        let body = Body {
             segments: ArcSwap::from_pointee(Segments::new(self.segments)),
-            flushing: Mutex::new(()),
-            writer: Mutex::new(writer),
-            epochs: Mutex::new(self.epochs),
-            positions: Mutex::new(positions),
-            has_undecided: AtomicBool::new(!undecided.is_empty()),
-            undecided: Mutex::new(undecided),
-            names_dirty: AtomicBool::new(self.names_changed),
-            last_flush_ms: AtomicI64::new(self.opening.now_ms),
-            is_abandoned: AtomicBool::new(false),
-            is_being_cleaned: Arc::default(),
-            truncations: AtomicU64::new(0),
+            writer: Mutex::new(Writer::begun(tail, self.producers, self.snapshots)),
         };
+        let log = DiskLog::begun(self.opening, self.shared, self.epochs, positions, Asleep::default());
+        log.names_dirty.store(self.names_changed, Ordering::Release);
+        log.has_undecided.store(!undecided.is_empty(), Ordering::Release);
+        *log.undecided.lock() = undecided;
+        log.body.get_or_init(|| Box::new(body));
         log.release();
         Ok((log, self.recovery))
+    }
+
+    /// The open log of one that is remembered, whose positions and epochs are known.
+    fn wake(mut self, restored: RestoredTail) -> Woken {
+        self.producers.set_end(restored.next);
+        // Most of the files that were looked at are not asked for again.
+        for segment in self.segments.iter().rev().skip(1) {
+            segment.release();
+        }
+        Woken {
+            segments: Segments::new(self.segments),
+            writer: Writer::begun(restored.tail, self.producers, self.snapshots),
+            names_changed: self.names_changed,
+        }
     }
 
     /// An empty log at `start`; what there was lies wholly below it.
@@ -432,6 +484,80 @@ impl Loader {
     }
 }
 
+impl Writer {
+    /// Of a log that was just opened.
+    fn begun(tail: Tail, producers: ProducerStates, snapshots: Snapshots) -> Self {
+        Self { tail, unsealed: Vec::new(), is_prepared: false, producers, snapshots, is_closed: false }
+    }
+}
+
+impl DiskLog {
+    /// A log without its body.
+    fn begun(
+        opening: LogOpening,
+        shared: Arc<Shared>,
+        epochs: EpochCache,
+        positions: LogPositions,
+        asleep: Asleep,
+    ) -> Self {
+        Self {
+            directory: opening.directory,
+            shared,
+            config: ArcSwap::from_pointee(opening.config),
+            body: OnceLock::new(),
+            asleep: Mutex::new(asleep),
+            flushing: Mutex::new(()),
+            epochs: Mutex::new(epochs),
+            positions: Mutex::new(positions),
+            has_undecided: AtomicBool::new(false),
+            undecided: Mutex::new(Undecided::new(None)),
+            names_dirty: AtomicBool::new(false),
+            last_flush_ms: AtomicI64::new(opening.now_ms),
+            is_abandoned: AtomicBool::new(false),
+            is_being_cleaned: Arc::default(),
+            truncations: AtomicU64::new(0),
+        }
+    }
+}
+
+/// The sizes of a folder's live files.
+struct Sizes(HashMap<(Offset, FileKind), u64>);
+
+impl Sizes {
+    fn of(files: &[LiveFile]) -> Self {
+        Self(files.iter().map(|file| ((file.name.base, file.name.kind), file.bytes)).collect())
+    }
+
+    fn bytes(&self, base: Offset, kind: FileKind) -> Option<u64> {
+        self.0.get(&(base, kind)).copied()
+    }
+
+    /// Whether a segment's indexes are there and consist of whole entries. That of transactions need not be.
+    fn has_indexes(&self, base: Offset) -> bool {
+        let is_whole = |kind, bytes: u64| bytes.is_multiple_of(entry_bytes(kind));
+        let has = |kind| self.bytes(base, kind).is_some_and(|bytes| is_whole(kind, bytes));
+        let txn_bytes = self.bytes(base, FileKind::TxnIndex).unwrap_or_default();
+        has(FileKind::OffsetIndex) && has(FileKind::TimeIndex) && is_whole(FileKind::TxnIndex, txn_bytes)
+    }
+
+    /// Whether all files of a segment have the sizes that they had at the orderly stop. It then knows its largest time.
+    fn are_as_remembered(&self, segment: &Segment, memo: Option<&LogMemo>) -> bool {
+        let base = segment.base();
+        let Some(segments) = memo.map(|memo| &memo.segments) else { return false };
+        let at = segments.binary_search_by_key(&base, |known| known.base).ok();
+        let Some(known) = at.and_then(|at| segments.get(at)) else { return false };
+        let bytes = |kind| self.bytes(base, kind).unwrap_or_default();
+        let are_same = segment.bytes() == known.bytes
+            && bytes(FileKind::OffsetIndex) == known.index_bytes
+            && bytes(FileKind::TimeIndex) == known.time_index_bytes
+            && bytes(FileKind::TxnIndex) == known.txn_index_bytes;
+        if are_same {
+            segment.set_largest_timestamp(known.largest);
+        }
+        are_same
+    }
+}
+
 /// Notes where a leader epoch begins; older messages have none.
 fn note_epoch(epochs: &mut EpochCache, header: &StoredHeader) {
     let Some(epoch) = header.leader_epoch() else { return };
@@ -442,7 +568,9 @@ fn note_epoch(epochs: &mut EpochCache, header: &StoredHeader) {
 
 /// Removes index files that have no log.
 fn remove_orphans(directory: &dyn Directory, files: &[LiveFile]) -> Result<(), LogError> {
-    let has_log = |base| files.iter().any(|f| f.name.base == base && f.name.kind == FileKind::Log);
+    let logs = files.iter().filter(|file| file.name.kind == FileKind::Log);
+    let bases: HashSet<Offset> = logs.map(|file| file.name.base).collect();
+    let has_log = |base| bases.contains(&base);
     for file in files {
         let is_index =
             matches!(file.name.kind, FileKind::OffsetIndex | FileKind::TimeIndex | FileKind::TxnIndex);

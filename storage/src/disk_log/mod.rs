@@ -1,14 +1,16 @@
 //! A log in Kafka's files: one folder, segments in it, an append lock, and a snapshot of the segment list for readers.
 //!
-//! Locks, in the order in which they may be taken: `flushing`, `writer`, `epochs`, `positions`, and `undecided` alone or
+//! Locks, in the order in which they may be taken: `flushing`, `asleep`, `writer`, `epochs`, `positions`, and `undecided` alone or
 //! under `writer`. A reader takes `positions` alone, and before it loads the segment list: the list is changed first, so it is never older than the positions. The
 //! locks inside a segment come last and are held for a look only.
 
 mod append;
+mod asleep;
 mod flush;
 mod inspect;
 mod leftovers;
 mod load;
+mod memo;
 mod read;
 mod remove;
 mod replace;
@@ -19,8 +21,8 @@ mod transactions;
 mod truncate;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use ottla_model::batch::CheckedBatch;
@@ -36,12 +38,13 @@ use crate::log::{
 use crate::producer_state::{ProducerStates, Undecided};
 use crate::segment::Shared;
 use crate::segment::append::Tail;
-use crate::segments::Segments;
+use asleep::{Asleep, Body};
 use snapshots::Snapshots;
 
 pub(crate) use inspect::inspect;
 pub use inspect::{InnerDamage, Inspection};
 pub use load::{Cut, Hole, LogOpening, Recovery};
+pub(crate) use memo::{LogMemo, PARTITION_METADATA, Proof, SegmentMemo};
 pub use remove::RemovedFiles;
 pub(crate) use replace::CleaningClaim;
 
@@ -54,9 +57,11 @@ pub struct DiskLog {
     directory: Arc<dyn Directory>,
     shared: Arc<Shared>,
     config: ArcSwap<LogConfig>,
-    segments: ArcSwap<Segments>,
+    /// Set once the log is open.
+    body: OnceLock<Box<Body>>,
+    /// What there is until then. Held while the log is opened.
+    asleep: Mutex<Asleep>,
     flushing: Mutex<()>,
-    writer: Mutex<Writer>,
     epochs: Mutex<EpochCache>,
     positions: Mutex<LogPositions>,
     undecided: Mutex<Undecided>,
@@ -102,6 +107,11 @@ impl DiskLog {
         load::open(opening, shared)
     }
 
+    /// A log that is remembered since its orderly stop, and not opened before somebody needs it.
+    pub(crate) fn remembered(opening: LogOpening, shared: Arc<Shared>, memo: LogMemo) -> Self {
+        load::remembered(opening, shared, memo)
+    }
+
     /// The folder.
     #[must_use]
     pub fn path(&self) -> PathBuf {
@@ -111,21 +121,29 @@ impl DiskLog {
     /// Bytes of all batches in the log's segments.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
-        self.segments.load().iter().map(|segment| segment.bytes()).sum()
+        self.told(
+            |body| body.segments.load().iter().map(|segment| segment.bytes()).sum(),
+            |asleep| asleep.memo.segments.iter().map(|segment| segment.bytes).sum(),
+        )
     }
 
     /// The base offset of the first segment: a log start that equals it needs no checkpoint.
     #[must_use]
     pub fn first_segment_base(&self) -> Offset {
-        self.segments.load().first().base()
+        self.told(
+            |body| body.segments.load().first().base(),
+            |asleep| asleep.memo.segments.first().map_or(asleep.memo.log_end, |segment| segment.base),
+        )
     }
 
     /// Is neither written, flushed nor read from now on, and lets go of all files without a word to the disk: the folder
     /// is about to go. Slices that were read before stay readable.
     pub(crate) fn abandon(&self) {
         let _no_flush = self.flushing.lock();
-        {
-            let mut writer = self.writer.lock();
+        // Nobody opens it from now on.
+        let _asleep = self.asleep.lock();
+        if let Some(body) = self.body.get() {
+            let mut writer = body.writer.lock();
             writer.is_closed = true;
             writer.unsealed.clear();
         }
@@ -135,7 +153,8 @@ impl DiskLog {
 
     /// Lets go of open files and maps; whoever needs one opens it again.
     fn release(&self) {
-        for segment in self.segments.load().iter() {
+        let Some(body) = self.body.get() else { return };
+        for segment in body.segments.load().iter() {
             segment.release();
         }
     }
@@ -203,11 +222,11 @@ impl Log for DiskLog {
     }
 
     fn producers(&self) -> Vec<ProducerInfo> {
-        self.writer.lock().producers.infos()
+        self.ask_producers(|producers| producers.infos()).unwrap_or_default()
     }
 
     fn producer(&self, producer_id: ProducerId) -> Option<ProducerInfo> {
-        self.writer.lock().producers.info(producer_id)
+        self.ask_producers(|producers| producers.info(producer_id)).flatten()
     }
 
     fn raise_log_start(&self, offset: Offset) -> Result<Offset, LogError> {
@@ -242,7 +261,8 @@ impl Log for DiskLog {
     }
 
     fn begin_epoch(&self, epoch: LeaderEpoch) {
-        let _no_append = self.writer.lock();
+        let _asleep = self.asleep.lock();
+        let _no_append = self.body.get().map(|body| body.writer.lock());
         let log_end = self.positions().log_end.offset;
         self.epochs.lock().begin(epoch, log_end);
     }
@@ -284,7 +304,8 @@ impl Log for DiskLog {
 
     fn expire_producers(&self, now_ms: i64) -> usize {
         let expiration_ms = self.config.load().producer_id_expiration_ms;
-        self.writer.lock().producers.expire(now_ms, expiration_ms)
+        // Of a log that is not open they are forgotten when they are read.
+        self.body.get().map_or(0, |body| body.writer.lock().producers.expire(now_ms, expiration_ms))
     }
 
     fn close(&self, now_ms: i64) -> Result<(), LogError> {

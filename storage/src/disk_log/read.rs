@@ -14,13 +14,17 @@ use crate::segment::Segment;
 use crate::segment::read::{FoundBatch, ReadFault};
 use crate::segments::Segments;
 
+/// Nothing, from a reader who may not wait.
+const WOULD_BLOCK: CommittedRead = CommittedRead { outcome: ReadOutcome::WouldBlock, aborted: Vec::new() };
+
 impl DiskLog {
     pub(super) fn read_slice(&self, request: &ReadRequest) -> Result<ReadOutcome, LogError> {
         self.check_not_abandoned()?;
         // Positions before the list: a roll changes the list first.
         let positions = self.positions();
         let end = self.end_of(request, &positions)?;
-        let list = self.segments.load();
+        let Some(body) = self.body_in(request.mode)? else { return Ok(ReadOutcome::WouldBlock) };
+        let list = body.segments.load();
         let found = find_slice(&list, request, end, &positions).and_then(|found| match found {
             Some(found) => found.slice(request.mode).map(ReadOutcome::Found),
             None => Ok(ReadOutcome::Empty),
@@ -32,8 +36,9 @@ impl DiskLog {
         self.check_not_abandoned()?;
         let positions = self.positions();
         let end = self.end_of(request, &positions)?;
+        let Some(body) = self.body_in(request.mode)? else { return Ok(WOULD_BLOCK) };
         // Bytes and list of one moment: a compaction takes from both.
-        let list = self.segments.load_full();
+        let list = body.segments.load_full();
         let found = find_slice(&list, request, end, &positions).and_then(|found| match found {
             Some(found) => {
                 let outcome = ReadOutcome::Found(found.slice(request.mode)?);
@@ -42,7 +47,7 @@ impl DiskLog {
             }
             None => Ok(CommittedRead { outcome: ReadOutcome::Empty, aborted: Vec::new() }),
         });
-        or_would_block(found, CommittedRead { outcome: ReadOutcome::WouldBlock, aborted: Vec::new() })
+        or_would_block(found, WOULD_BLOCK)
     }
 
     /// Where the read stops; an error where it cannot begin.
@@ -60,7 +65,7 @@ impl DiskLog {
 
     pub(super) fn find_time(&self, timestamp_ms: i64) -> Result<Option<TimestampedOffset>, LogError> {
         let positions = self.positions();
-        for segment in self.segments.load().from(positions.log_start) {
+        for segment in self.body()?.segments.load().from(positions.log_start) {
             let largest = segment.largest_timestamp()?;
             if largest.is_none_or(|largest| largest.timestamp_ms < timestamp_ms) {
                 // As Kafka has it: the search ends in records that nobody can tell the time of.
@@ -81,7 +86,7 @@ impl DiskLog {
 
     pub(super) fn find_largest_time(&self) -> Result<Option<TimestampedOffset>, LogError> {
         let positions = self.positions();
-        let list = self.segments.load();
+        let list = self.body()?.segments.load();
         let mut best = None;
         for segment in list.from(positions.log_start) {
             let Some(largest) = segment.largest_timestamp()? else { continue };

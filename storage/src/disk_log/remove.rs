@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ottla_model::Offset;
 
 use super::DiskLog;
+use super::asleep::Body;
 use crate::io::{self as disk, Directory};
 use crate::log::{Log, LogError, SegmentInfo};
 use crate::segment::Segment;
@@ -100,7 +101,11 @@ impl DiskLog {
 
     pub(super) fn list_segments(&self) -> Result<Vec<SegmentInfo>, LogError> {
         let log_end = self.positions().log_end.offset;
-        let list = self.segments.load_full();
+        self.told(|body| Self::list_open(body, log_end), |asleep| Ok(asleep.memo.infos(log_end)))
+    }
+
+    fn list_open(body: &Body, log_end: Offset) -> Result<Vec<SegmentInfo>, LogError> {
+        let list = body.segments.load_full();
         let active = list.active().base();
         let ends = list.iter().skip(1).map(|segment| segment.base()).chain([log_end.max(active)]);
         list.iter().zip(ends).map(|(segment, end)| segment.info(end, segment.base() == active)).collect()
@@ -117,11 +122,12 @@ impl DiskLog {
         // No flush may look for the files by their old names.
         let _no_flush = self.flushing.lock();
         self.check_not_abandoned()?;
+        let body = self.body()?;
         let gone = {
-            let mut writer = self.writer.lock();
+            let mut writer = body.writer.lock();
             self.check_writable(&writer)?;
             self.seal_rolled(&mut writer)?;
-            let list = self.segments.load_full();
+            let list = body.segments.load_full();
             let kept = list.from(end);
             let Some(first) = kept.first().map(|segment| segment.base()) else { return Ok(files) };
             let gone: Vec<_> = list.iter().filter(|segment| segment.base() < first).cloned().collect();
@@ -130,13 +136,13 @@ impl DiskLog {
             }
             // Readers look at the start before they look at the list.
             self.raise_start(first)?;
-            self.segments.store(Arc::new(Segments::new(kept.to_vec())));
+            body.segments.store(Arc::new(Segments::new(kept.to_vec())));
             gone
         };
         for segment in &gone {
             files.take(segment)?;
             files.rename(segment.base(), FileKind::Snapshot)?;
-            self.writer.lock().snapshots.forget(segment.base());
+            body.writer.lock().snapshots.forget(segment.base());
         }
         if !gone.is_empty() {
             // A log start that is its first segment's base is in no checkpoint: the names alone tell it.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla_model::{Offset, ProducerId};
 
+use super::asleep::Body;
 use super::remove::RemovedFiles;
 use super::{DiskLog, Writer};
 use crate::compaction::{CleanError, CleanPlan, NewSegment, PlanInput, cleaned_name, plan};
@@ -54,10 +55,11 @@ impl DiskLog {
             config: &self.config(),
             now_ms,
         };
-        let list = self.segments.load_full();
-        plan(&input, |info| match list.iter().find(|segment| segment.base() == info.base) {
-            Some(segment) => segment.first_timestamp(),
-            None => Ok(None),
+        plan(&input, |info| {
+            let list = self.listed()?;
+            list.iter()
+                .find(|segment| segment.base() == info.base)
+                .map_or(Ok(None), |it| it.first_timestamp())
         })
     }
 
@@ -76,18 +78,18 @@ impl DiskLog {
         &self.directory
     }
 
-    pub(crate) fn listed(&self) -> Arc<Segments> {
-        self.segments.load_full()
+    pub(crate) fn listed(&self) -> Result<Arc<Segments>, LogError> {
+        Ok(self.body()?.segments.load_full())
     }
 
     /// Whether all these segments follow each other in the log, and others follow them.
     pub(crate) fn holds(&self, segments: &[Arc<Segment>]) -> bool {
-        is_listed(&self.segments.load(), segments)
+        self.body.get().is_some_and(|body| is_listed(&body.segments.load(), segments))
     }
 
     /// Of each producer, the batch that its state hangs on.
     pub(crate) fn last_batches(&self) -> HashMap<ProducerId, LastBatch> {
-        self.writer.lock().producers.last_batches()
+        self.ask_producers(|producers| producers.last_batches()).unwrap_or_default()
     }
 
     /// Puts new segments, durable as `.cleaned` files, in the place of old ones. Appends wait for a look at the list only,
@@ -104,13 +106,14 @@ impl DiskLog {
         // Whoever truncates, deletes or flushes waits meanwhile.
         let _alone = self.flushing.lock();
         self.check_not_abandoned()?;
+        let body = self.body()?;
         {
-            let mut writer = self.writer.lock();
+            let mut writer = body.writer.lock();
             self.check_writable(&writer)?;
             // Nothing may be written to an old segment by its name any more.
             self.seal_rolled(&mut writer)?;
         }
-        if !is_listed(&self.segments.load(), old) {
+        if !is_listed(&body.segments.load(), old) {
             return Err(CleanError::Changed);
         }
         if let Err(error) = self.announce(new) {
@@ -119,7 +122,7 @@ impl DiskLog {
                 .map_or_else(|undoing| self.shared.health.fail_with(undoing), |()| error)
                 .into());
         }
-        let replaced = self.put_in_place(old, new);
+        let replaced = self.put_in_place(body, old, new);
         replaced.map_err(|error| self.shared.health.fail_with(error).into())
     }
 
@@ -159,7 +162,12 @@ impl DiskLog {
         Ok(())
     }
 
-    fn put_in_place(&self, old: &[Arc<Segment>], new: &[NewSegment]) -> Result<RemovedFiles, LogError> {
+    fn put_in_place(
+        &self,
+        body: &Body,
+        old: &[Arc<Segment>],
+        new: &[NewSegment],
+    ) -> Result<RemovedFiles, LogError> {
         let mut files = RemovedFiles::new(&self.directory);
         for segment in old {
             segment.pin()?;
@@ -179,16 +187,22 @@ impl DiskLog {
             }
         }
         self.sync_names()?;
-        let mut writer = self.writer.lock();
+        let mut writer = body.writer.lock();
         for segment in old.iter().filter(|segment| !is_new(segment.base())) {
             writer.snapshots.forget(segment.base());
         }
-        self.exchange_listed(&mut writer, old, new);
+        self.exchange_listed(body, &mut writer, old, new);
         Ok(files)
     }
 
     /// An append may have begun a segment meanwhile, so this wants its lock.
-    fn exchange_listed(&self, _no_append: &mut Writer, old: &[Arc<Segment>], new: &[NewSegment]) {
+    fn exchange_listed(
+        &self,
+        body: &Body,
+        _no_append: &mut Writer,
+        old: &[Arc<Segment>],
+        new: &[NewSegment],
+    ) {
         let (Some(first), Some(last)) = (old.first(), old.last()) else { return };
         let made = new.iter().map(|new| {
             let NewSegment { base, bytes, txn_index_bytes, .. } = *new;
@@ -196,10 +210,10 @@ impl DiskLog {
             segment.set_largest_timestamp(new.largest);
             Arc::new(segment)
         });
-        let list = self.segments.load_full();
+        let list = body.segments.load_full();
         let before = list.iter().filter(|segment| segment.base() < first.base()).cloned();
         let after = list.iter().filter(|segment| segment.base() > last.base()).cloned();
-        self.segments.store(Arc::new(Segments::new(before.chain(made).chain(after).collect())));
+        body.segments.store(Arc::new(Segments::new(before.chain(made).chain(after).collect())));
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), LogError> {

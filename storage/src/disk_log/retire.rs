@@ -50,7 +50,11 @@ impl DiskLog {
     /// Takes writes again after a close that was for nothing: only the caller's own close, and only while its log is the
     /// one of its partition.
     pub(crate) fn reopen(&self) {
-        self.writer.lock().is_closed = false;
+        let mut asleep = self.asleep.lock();
+        asleep.is_closed = false;
+        if let Some(body) = self.body.get() {
+            body.writer.lock().is_closed = false;
+        }
     }
 
     /// The log's folder is another log's or nobody's: neither reads nor writes.

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use ottla_model::Offset;
 
+use super::asleep::Body;
 use super::snapshots::PendingSnapshot;
 use super::{DiskLog, Writer};
 use crate::io::{self as disk, Directory};
@@ -23,6 +24,7 @@ impl DiskLog {
     /// Where it fails, the old segment stays the active one, and the next append tries again.
     pub(super) fn begin_segment(
         &self,
+        body: &Body,
         writer: &mut Writer,
         base: Offset,
         config: &LogConfig,
@@ -37,7 +39,7 @@ impl DiskLog {
         let tail = self.new_tail(base, config, is_prepared, now_ms)?;
         writer.producers.set_end(base);
         writer.snapshots.note(&writer.producers);
-        self.segments.store(Arc::new(self.segments.load().with(Arc::clone(tail.segment()))));
+        body.segments.store(Arc::new(body.segments.load().with(Arc::clone(tail.segment()))));
         let rolled = std::mem::replace(&mut writer.tail, tail);
         writer.unsealed.push(rolled);
         self.publish(writer.tail.position(base));
@@ -45,13 +47,14 @@ impl DiskLog {
     }
 
     pub(super) fn roll_if_not_empty(&self, now_ms: i64) -> Result<Option<Offset>, LogError> {
-        let mut writer = self.writer.lock();
+        let body = self.body()?;
+        let mut writer = body.writer.lock();
         self.check_writable(&writer)?;
         if writer.tail.is_empty() {
             return Ok(None);
         }
         let base = self.positions().log_end.offset;
-        self.begin_segment(&mut writer, base, &self.config(), now_ms)?;
+        self.begin_segment(body, &mut writer, base, &self.config(), now_ms)?;
         Ok(Some(base))
     }
 
@@ -65,30 +68,30 @@ impl DiskLog {
     }
 
     /// The same for a flush, which appends do not wait for. The caller holds `flushing`.
-    pub(super) fn seal_rolled_aside(&self) -> Result<(), LogError> {
-        let mut rolled = Rolled::take(&mut self.writer.lock());
+    pub(super) fn seal_rolled_aside(&self, body: &Body) -> Result<(), LogError> {
+        let mut rolled = Rolled::take(&mut body.writer.lock());
         if rolled.is_empty() {
             return Ok(());
         }
         let written = rolled.write(&*self.directory);
-        rolled.put_back(&mut self.writer.lock());
+        rolled.put_back(&mut body.writer.lock());
         self.names_dirty.store(true, Ordering::Release);
         written
     }
 
     /// Makes the file of the next segment ahead, where the active one is half full: a log that hardly grows has none. The
     /// caller holds `flushing`.
-    pub(super) fn prepare_next(&self) -> Result<(), LogError> {
+    pub(super) fn prepare_next(&self, body: &Body) -> Result<(), LogError> {
         let config = self.config();
         let is_wanted = |writer: &Writer| {
             let bytes = writer.tail.segment().bytes();
             !writer.is_prepared && !writer.is_closed && bytes >= u64::from(config.segment_bytes) / 2
         };
-        if !is_wanted(&self.writer.lock()) {
+        if !is_wanted(&body.writer.lock()) {
             return Ok(());
         }
         Segment::prepare(&*self.directory, preallocated(&config))?;
-        self.writer.lock().is_prepared = true;
+        body.writer.lock().is_prepared = true;
         Ok(())
     }
 
@@ -114,7 +117,7 @@ impl DiskLog {
         // Nobody seals the segment meanwhile, which takes such room back.
         let _no_flush = self.flushing.lock();
         let (segment, position) = {
-            let mut writer = self.writer.lock();
+            let mut writer = self.body()?.writer.lock();
             self.check_writable(&writer)?;
             let position = writer.tail.expect_room();
             (Arc::clone(writer.tail.segment()), position)

@@ -42,7 +42,7 @@ impl DiskLog {
         from: Offset,
         end: Offset,
     ) -> Result<Vec<AbortedTransaction>, LogError> {
-        let list = self.segments.load_full();
+        let list = self.body()?.segments.load_full();
         let mut found = Vec::new();
         for segment in list.from(from) {
             let collected = segment.collect_aborted(from, end, ReadMode::MayBlock, &mut found);
@@ -55,7 +55,7 @@ impl DiskLog {
 
     pub(super) fn find_end_of_read(&self, from: Offset, bytes: u64) -> Result<Offset, LogError> {
         let log_end = self.positions().log_end.offset;
-        let list = self.segments.load_full();
+        let list = self.body()?.segments.load_full();
         let [segment, later @ ..] = list.from(from) else { return Ok(log_end) };
         let segment_end = later.first().map_or(log_end, |next| next.base());
         let found = segment.find(from, segment.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ottla_model::Offset;
 
+use super::asleep::Body;
 use super::{DiskLog, Writer};
 use crate::log::{Log, LogError, LogPosition, ReadMode};
 use crate::producer_state::ProducerStates;
@@ -36,16 +37,17 @@ impl Drop for Told<'_> {
 impl DiskLog {
     pub(super) fn truncate(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {
         let _no_flush = self.flushing.lock();
-        let mut writer = self.writer.lock();
+        let body = self.body()?;
+        let mut writer = body.writer.lock();
         self.check_writable(&writer)?;
         if offset >= self.positions().log_end.offset {
             return Ok(());
         }
         self.seal_rolled(&mut writer)?;
         if offset < self.first_segment_base() {
-            return self.begin_anew(&mut writer, offset, now_ms);
+            return self.begin_anew(body, &mut writer, offset, now_ms);
         }
-        let list = self.segments.load_full();
+        let list = body.segments.load_full();
         let kept = list.iter().filter(|segment| segment.base() <= offset);
         let kept = Segments::new(kept.cloned().collect());
         let active = Arc::clone(kept.active());
@@ -54,16 +56,17 @@ impl DiskLog {
         let _told = Told::begin(&self.truncations);
         // Readers see the shorter log first; what they already hold stays readable or ends early.
         self.lower_end(LogPosition { offset, segment_base: active.base(), position: bytes });
-        self.segments.store(Arc::new(kept));
+        body.segments.store(Arc::new(kept));
         self.names_dirty.store(true, Ordering::Release);
         // Half a truncation cannot be gone on from: the next start finishes it.
         let gone = list.iter().filter(|segment| segment.base() > offset);
-        let finished = self.finish_truncation(&mut writer, gone, active, (offset, bytes), now_ms);
+        let finished = self.finish_truncation(body, &mut writer, gone, active, (offset, bytes), now_ms);
         finished.map_err(|error| self.shared.health.fail_with(error))
     }
 
     fn finish_truncation<'a>(
         &self,
+        body: &Body,
         writer: &mut Writer,
         gone: impl DoubleEndedIterator<Item = &'a Arc<Segment>>,
         active: Arc<Segment>,
@@ -77,28 +80,41 @@ impl DiskLog {
         self.synced(&file_name(active.base(), FileKind::Log), active.sync_log())?;
         writer.tail = Tail::resume(active, state, now_ms);
         self.epochs.lock().truncate_end(offset);
-        self.rebuild_producers(writer, offset, now_ms)
+        self.rebuild_producers(body, writer, offset, now_ms)
     }
 
     pub(super) fn restart(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {
         let _no_flush = self.flushing.lock();
-        let mut writer = self.writer.lock();
+        let body = self.body()?;
+        let mut writer = body.writer.lock();
         self.check_writable(&writer)?;
-        self.begin_anew(&mut writer, offset, now_ms)
+        self.begin_anew(body, &mut writer, offset, now_ms)
     }
 
-    fn begin_anew(&self, writer: &mut Writer, offset: Offset, now_ms: i64) -> Result<(), LogError> {
-        let begun = self.try_to_begin_anew(writer, offset, now_ms);
+    fn begin_anew(
+        &self,
+        body: &Body,
+        writer: &mut Writer,
+        offset: Offset,
+        now_ms: i64,
+    ) -> Result<(), LogError> {
+        let begun = self.try_to_begin_anew(body, writer, offset, now_ms);
         begun.map_err(|error| self.shared.health.fail_with(error))
     }
 
-    fn try_to_begin_anew(&self, writer: &mut Writer, offset: Offset, now_ms: i64) -> Result<(), LogError> {
+    fn try_to_begin_anew(
+        &self,
+        body: &Body,
+        writer: &mut Writer,
+        offset: Offset,
+        now_ms: i64,
+    ) -> Result<(), LogError> {
         let _told = Told::begin(&self.truncations);
-        remove_newest_first(&*self.directory, self.segments.load().iter())?;
+        remove_newest_first(&*self.directory, body.segments.load().iter())?;
         let tail = self.new_tail(offset, &self.config(), false, now_ms)?;
         // Its name alone tells where the log starts.
         self.synced("", self.directory.sync())?;
-        self.segments.store(Arc::new(Segments::new(vec![Arc::clone(tail.segment())])));
+        body.segments.store(Arc::new(Segments::new(vec![Arc::clone(tail.segment())])));
         {
             let mut positions = self.positions.lock();
             positions.log_start = offset;
@@ -121,8 +137,14 @@ impl DiskLog {
     }
 
     /// The producers as the batches below `end` have them.
-    fn rebuild_producers(&self, writer: &mut Writer, end: Offset, now_ms: i64) -> Result<(), LogError> {
-        let list = self.segments.load_full();
+    fn rebuild_producers(
+        &self,
+        body: &Body,
+        writer: &mut Writer,
+        end: Offset,
+        now_ms: i64,
+    ) -> Result<(), LogError> {
+        let list = body.segments.load_full();
         let loaded = writer.snapshots.load(&*self.directory, end)?;
         let mut producers = loaded.unwrap_or_else(|| ProducerStates::new(list.first().base()));
         producers.expire(now_ms, self.config().producer_id_expiration_ms);

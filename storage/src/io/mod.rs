@@ -57,11 +57,39 @@ pub trait Directory: Send + Sync + fmt::Debug {
     /// What the system says.
     fn remove_folder(&self, name: &str) -> io::Result<()>;
 
+    /// What an entry looks like from outside, or the folder itself for an empty name; none where it does not exist.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn stamp(&self, name: &str) -> io::Result<Option<Stamp>>;
+
     /// Makes the names in this folder durable.
     ///
     /// # Errors
     /// What the system says.
     fn sync(&self) -> io::Result<()>;
+}
+
+/// A file or folder from outside. Whatever changes its content, its names or its own name, and whatever puts another one
+/// in its place, shows here: the times are the disk's, and the second one nobody can set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Which one it is, among all of its file system.
+    pub inode: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// When its content last changed, in nanoseconds since 1970.
+    pub modified_ns: i128,
+    /// When anything about it last changed.
+    pub changed_ns: i128,
+}
+
+impl Stamp {
+    /// When its content last changed, as [`LogFile::modified_ms`] has it.
+    #[must_use]
+    pub fn modified_ms(&self) -> i64 {
+        i64::try_from(self.modified_ns.div_euclid(1_000_000)).unwrap_or_default()
+    }
 }
 
 /// An entry of a folder.

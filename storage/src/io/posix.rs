@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use rustix::fs::FallocateFlags;
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::{Create, Directory, DirectoryEntry, LogFile};
+use super::{Create, Directory, DirectoryEntry, LogFile, Stamp};
 
 /// A folder of the file system.
 #[derive(Debug, Clone)]
@@ -53,6 +53,11 @@ impl Directory for PosixDirectory {
         for entry in entries {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
+            // Of a folder nothing more is wanted, and the listing says that it is one.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                found.push(DirectoryEntry { name, is_folder: true, bytes: 0 });
+                continue;
+            }
             // A file may go between the listing and this look at it: deletion runs beside.
             match fs::metadata(entry.path()) {
                 Ok(about) => {
@@ -82,6 +87,23 @@ impl Directory for PosixDirectory {
 
     fn remove_folder(&self, name: &str) -> io::Result<()> {
         fs::remove_dir_all(self.path.join(name))
+    }
+
+    fn stamp(&self, name: &str) -> io::Result<Option<Stamp>> {
+        let about =
+            if name.is_empty() { fs::metadata(&self.path) } else { fs::metadata(self.path.join(name)) };
+        let at =
+            |seconds: i64, nanoseconds: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
+        match about {
+            Ok(about) => Ok(Some(Stamp {
+                inode: about.ino(),
+                bytes: about.len(),
+                modified_ns: at(about.mtime(), about.mtime_nsec()),
+                changed_ns: at(about.ctime(), about.ctime_nsec()),
+            })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -7,11 +7,12 @@ use std::sync::atomic::Ordering;
 
 use ottla_model::{Offset, Uuid};
 
+use super::clean_stop::CleanStop;
 use super::name::FolderName;
 use super::retired::RetiredFiles;
 use super::{Entries, LogDir, LogDirError, TopicPartition, each_in_parallel, properties};
 use crate::checkpoint;
-use crate::disk_log::{DiskLog, LogOpening, Recovery};
+use crate::disk_log::{DiskLog, LogMemo, LogOpening, Recovery};
 use crate::log::{Log, LogConfig, LogError};
 
 /// The log of the cluster's metadata, which its owner opens.
@@ -62,6 +63,8 @@ impl LogDir {
         now_ms: i64,
         config: &(dyn Fn(&TopicPartition) -> LogConfig + Sync),
     ) -> Result<LoadReport, LogDirError> {
+        let clean_stop = self.read_clean_stop();
+        self.remove_clean_stop()?;
         properties::remove_clean_marker(&*self.directory)?;
         let checkpoints = self.read_checkpoints()?;
         self.cleaned.load(&*self.directory)?;
@@ -71,7 +74,7 @@ impl LogDir {
             checkpoints.recovery_points.keys().chain(checkpoints.log_starts.keys()).any(is_gone);
         self.has_stale_entries.store(has_stale_entries, Ordering::Release);
         let opened = each_in_parallel(&partitions, threads, |partition| {
-            self.load_one(partition, &checkpoints, config(partition), now_ms)
+            self.load_one(partition, &checkpoints, &clean_stop, config(partition), now_ms)
         });
         let mut report = LoadReport { clean: self.was_clean(), logs: Vec::new(), failed: Vec::new() };
         for (partition, opened) in partitions.into_iter().zip(opened) {
@@ -126,11 +129,12 @@ impl LogDir {
         &self,
         partition: &TopicPartition,
         checkpoints: &Checkpoints,
+        clean_stop: &CleanStop,
         config: LogConfig,
         now_ms: i64,
     ) -> Result<LoadedLog, LogError> {
-        let directory = self.directory.folder(&partition.to_string());
-        let topic_id = properties::read_partition_metadata(&*directory)?;
+        let folder = partition.to_string();
+        let directory = self.directory.folder(&folder);
         let of = |map: &HashMap<_, _>| map.get(partition).copied().unwrap_or(Offset::ZERO);
         let opening = LogOpening {
             directory,
@@ -140,7 +144,22 @@ impl LogDir {
             recovery_point: of(&checkpoints.recovery_points).max(Offset::ZERO),
             now_ms,
         };
-        let (log, recovery) = DiskLog::open_shared(opening, Arc::clone(&self.shared))?;
+        let remembered = match clean_stop.take(&folder) {
+            Some(memo) if is_believed(&memo, &opening)? => Some(memo),
+            _ => None,
+        };
+        let (topic_id, log, recovery) = match remembered {
+            Some(memo) => {
+                let topic_id = memo.topic_id;
+                let log = DiskLog::remembered(opening, Arc::clone(&self.shared), memo);
+                (topic_id, log, Recovery::default())
+            }
+            None => {
+                let topic_id = properties::read_partition_metadata(&*opening.directory)?;
+                let (log, recovery) = DiskLog::open_shared(opening, Arc::clone(&self.shared))?;
+                (topic_id, log, recovery)
+            }
+        };
         let positions = log.positions();
         let checkpointed = of(&checkpoints.high_watermarks);
         if checkpointed > positions.log_end.offset && recovery.missing_below.is_none() {
@@ -152,4 +171,10 @@ impl LogDir {
         let high_watermark = checkpointed.clamp(positions.log_start, positions.log_end.offset);
         Ok(LoadedLog { partition: partition.clone(), topic_id, log: Arc::new(log), high_watermark, recovery })
     }
+}
+
+/// Whether a log is what is remembered of it, and no checkpoint says otherwise.
+fn is_believed(memo: &LogMemo, opening: &LogOpening) -> Result<bool, LogError> {
+    let is_within = opening.log_start <= memo.log_end && opening.recovery_point <= memo.log_end;
+    Ok(opening.is_clean && is_within && memo.holds(&*opening.directory)?)
 }

@@ -5,6 +5,7 @@
 //! [`LogDir::load`] (takes the clean marker away, opens all logs in parallel) → create, remove, checkpoint →
 //! [`LogDir::close`] (closes all logs, writes checkpoints and the clean marker).
 
+mod clean_stop;
 mod cleaned;
 mod failure;
 mod future;
@@ -483,7 +484,11 @@ impl LogDir {
             tracing::warn!(path = %self.path.display(), "no clean stop: a log here was never recovered");
             return Ok(());
         }
-        Ok(properties::write_clean_marker(&*self.directory, broker_epoch)?)
+        properties::write_clean_marker(&*self.directory, broker_epoch)?;
+        if let Err(error) = self.remember(threads) {
+            tracing::warn!(path = %self.path.display(), %error, "the next start opens every log");
+        }
+        Ok(())
     }
 
     fn write_log_starts(&self) -> Result<(), LogDirError> {

@@ -6,13 +6,12 @@ use std::path::PathBuf;
 
 use ottla_model::{NodeId, Uuid};
 
-use crate::io::{self as disk, Directory};
+use crate::disk_log::PARTITION_METADATA;
+use crate::io::{self as disk, Directory, Stamp};
 use crate::log::LogError;
 
 /// Who a log directory belongs to.
 pub(super) const META_PROPERTIES: &str = "meta.properties";
-/// Which topic a partition's folder belongs to.
-pub(super) const PARTITION_METADATA: &str = "partition.metadata";
 /// Present while a directory is as its last, orderly stop left it.
 pub(super) const CLEAN_SHUTDOWN: &str = ".kafka_cleanshutdown";
 
@@ -140,7 +139,12 @@ pub(super) struct CleanMarker {
     pub(super) broker_epoch: Option<i64>,
 }
 
-/// Writes the marker, durably. Nothing may be written to the directory after it.
+/// What the marker looks like from outside, which no other marker does.
+pub(super) fn clean_marker_stamp(directory: &dyn Directory) -> Result<Option<Stamp>, LogError> {
+    directory.stamp(CLEAN_SHUTDOWN).map_err(|source| io_error("look at", directory, CLEAN_SHUTDOWN, source))
+}
+
+/// Writes the marker, durably. No log may be written in the directory after it.
 pub(super) fn write_clean_marker(directory: &dyn Directory, broker_epoch: i64) -> Result<(), LogError> {
     replace(directory, CLEAN_SHUTDOWN, &format!("{{\"version\":0,\"brokerEpoch\":{broker_epoch}}}"))
 }

@@ -117,7 +117,7 @@ impl LogMove {
         if self.log.truncations() != self.truncations {
             self.start_over()?;
         }
-        let segments: Vec<_> = self.log.listed().iter().cloned().collect();
+        let segments: Vec<_> = self.log.listed()?.iter().cloned().collect();
         self.drop_replaced(&segments)?;
         let copied = self.copy_segments(&segments, bytes_max);
         match copied {

@@ -151,6 +151,11 @@ impl ProducerStates {
         self.end = end;
     }
 
+    /// Whether no producer is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.producers.is_empty()
+    }
+
     /// Where the earliest open transaction began.
     pub(crate) fn first_open(&self) -> Option<Offset> {
         self.open.first_key_value().map(|(start, _)| *start)

@@ -71,6 +71,11 @@ impl Tail {
         self.state.bytes
     }
 
+    /// The end of its last whole batch.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.state.bytes
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.state.bytes == 0
     }

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use ottla_index::{OffsetEntry, SealedIndex, TimeEntry};
+use ottla_index::{Entry, OffsetEntry, SealedIndex, TimeEntry};
 use ottla_model::Offset;
 use parking_lot::Mutex;
 
@@ -255,9 +255,11 @@ impl Segment {
 
     /// Whether the end of the time index can be right: entries in order, within offsets below `end`, and some at all
     /// where there are batches. Without that, a segment would count as older than it is.
-    pub(crate) fn has_sound_times(&self, end: Offset) -> bool {
+    pub(crate) fn has_sound_times(&self, end: Offset, index_bytes: u64) -> bool {
         let opened = self.directory.open(&file_name(self.base, FileKind::TimeIndex), Create::No);
-        let Ok(index) = opened.and_then(|file| disk::seal::<TimeEntry>(&*file)) else { return false };
+        let Ok(index) = opened.and_then(|file| end_of_index::<TimeEntry>(&*file, index_bytes)) else {
+            return false;
+        };
         let Some(last) = index.last() else { return self.bytes() == 0 || self.begins_without_time() };
         let before = index.len().checked_sub(2).and_then(|number| index.get(number));
         let follows =
@@ -353,7 +355,11 @@ impl Segment {
 
     /// What retention and compaction are told; the caller knows what comes after.
     pub(crate) fn info(&self, end: Offset, is_active: bool) -> Result<SegmentInfo, LogError> {
-        let modified_ms = self.log_file().and_then(|file| file.modified_ms());
+        // A look at the file opens none: retention comes by often.
+        let modified_ms = match self.directory.stamp(&self.log_name) {
+            Ok(Some(stamp)) if self.pinned.get().is_none() => Ok(stamp.modified_ms()),
+            _ => self.log_file().and_then(|file| file.modified_ms()),
+        };
         Ok(SegmentInfo {
             base: self.base,
             end,
@@ -384,6 +390,16 @@ impl Segment {
     pub(crate) fn error(&self, action: &'static str, kind: FileKind, source: io::Error) -> LogError {
         LogError::Io { action, path: self.directory.path().join(file_name(self.base, kind)), source }
     }
+}
+
+/// The last entries of an index file of so many bytes: two of them where there are two and the file ends with one, or all.
+fn end_of_index<E: Entry>(file: &dyn LogFile, bytes: u64) -> io::Result<SealedIndex<E>> {
+    let mut end = vec![0; 2 * E::BYTES];
+    let start = bytes.saturating_sub(end.len() as u64);
+    let filled = disk::read_full(file, &mut end, start)?;
+    end.truncate(filled);
+    let index = SealedIndex::from_bytes(end);
+    if start == 0 || index.len() == 2 { Ok(index) } else { disk::seal(file) }
 }
 
 /// Removes segments, the newest first and durably, so that a crash leaves a log without its end and never one with a

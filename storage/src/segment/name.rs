@@ -4,7 +4,7 @@
 use ottla_model::Offset;
 
 /// What a file of a segment holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum FileKind {
     Log,
     OffsetIndex,

@@ -14,7 +14,7 @@ use ottla_model::batch::CheckedBatch;
 use ottla_model::{LeaderEpoch, Offset, ProducerId};
 use ottla_protocol::messages::create_topics::CreateTopicsRequest;
 use ottla_storage::io::posix::PosixDirectory;
-use ottla_storage::io::{Create, Directory, DirectoryEntry, LogFile};
+use ottla_storage::io::{Create, Directory, DirectoryEntry, LogFile, Stamp};
 use ottla_storage::{
     AbortedTransaction, AppendInfo, CommittedRead, DiskLog, EpochEnd, FollowerAppend, Log, LogConfig, LogDir,
     LogError, LogPositions, MarkerRule, ProducerInfo, ReadOutcome, ReadRequest, SegmentInfo,
@@ -218,6 +218,10 @@ impl Directory for Full {
 
     fn remove_folder(&self, name: &str) -> io::Result<()> {
         self.inner.remove_folder(name)
+    }
+
+    fn stamp(&self, name: &str) -> io::Result<Option<Stamp>> {
+        self.inner.stamp(name)
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Create, Directory, DirectoryEntry, LogFile};
+use super::{Create, Directory, DirectoryEntry, LogFile, Stamp};
 use node::{Change, Dice, NameChange, Names, Node};
 
 /// The error numbers of Linux that tests inject.
@@ -62,11 +62,21 @@ struct State {
     nodes: Vec<Node>,
     /// Of the files whose time was set. The clock of this disk stands still at 0.
     modified_ms: BTreeMap<usize, i64>,
+    /// Counts changes: each file and folder has the number of its last one, which stands for a time.
+    changes: i128,
+    changed: BTreeMap<usize, Changed>,
     calls: u64,
     /// Every call, where somebody wants to know.
     trace: Option<Vec<Call>>,
     faults: BTreeMap<u64, Fault>,
     is_down: bool,
+}
+
+/// The last change of a file or folder, and the last one that was made durable with it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Changed {
+    now: i128,
+    durable: i128,
 }
 
 /// What a call is about to do.
@@ -133,7 +143,16 @@ impl SimDisk {
         let mut dice = Dice(seed);
         let state = self.state.lock();
         let nodes = state.nodes.iter().map(|node| node.after_crash(&mut dice)).collect();
-        Self { state: Arc::new(Mutex::new(State { nodes, ..State::default() })) }
+        // A time is no part of what a sync promises: it may be kept, or be an older one.
+        let mut times = Dice(!seed);
+        let mut left = |changed: &Changed| if times.below(2) == 0 { changed.now } else { changed.durable };
+        let changed = state.changed.iter().map(|(id, changed)| {
+            let now = left(changed);
+            (*id, Changed { now, durable: now })
+        });
+        let changed = changed.collect();
+        let state = State { nodes, changed, changes: state.changes, ..State::default() };
+        Self { state: Arc::new(Mutex::new(state)) }
     }
 }
 
@@ -200,14 +219,28 @@ impl State {
         let Some(Node::Folder { names, unsynced, .. }) = self.nodes.get_mut(at) else {
             return Err(io::ErrorKind::NotADirectory.into());
         };
+        let renamed = match &change {
+            NameChange::Rename(from, _) => names.get(from).copied(),
+            _ => None,
+        };
         change.apply(names);
         unsynced.push(change);
+        self.note_change(at);
+        if let Some(id) = renamed {
+            self.note_change(id);
+        }
         Ok(())
+    }
+
+    fn note_change(&mut self, id: usize) {
+        self.changes += 1;
+        self.changed.entry(id).or_default().now = self.changes;
     }
 
     fn make(&mut self, path: &[String], name: &str, node: Node) -> io::Result<usize> {
         let id = self.nodes.len();
         self.nodes.push(node);
+        self.note_change(id);
         self.change_names(path, NameChange::Put(name.to_owned(), id))?;
         Ok(id)
     }
@@ -223,7 +256,24 @@ impl State {
         let (content, _, unsynced) = self.file(id)?;
         change.apply(content);
         unsynced.push(change);
+        self.note_change(id);
         Ok(())
+    }
+
+    fn note_sync(&mut self, id: usize) {
+        if let Some(changed) = self.changed.get_mut(&id) {
+            changed.durable = changed.now;
+        }
+    }
+
+    fn stamp(&self, id: usize) -> Stamp {
+        let bytes = match self.nodes.get(id) {
+            Some(Node::File { content, .. }) => content.len() as u64,
+            _ => 0,
+        };
+        let modified_ms = self.modified_ms.get(&id).copied().unwrap_or_default();
+        let changed_ns = self.changed.get(&id).map_or(0, |changed| changed.now);
+        Stamp { inode: id as u64, bytes, modified_ns: i128::from(modified_ms) * 1_000_000, changed_ns }
     }
 }
 
@@ -327,10 +377,25 @@ impl Directory for SimDirectory {
         self.remove(name)
     }
 
+    fn stamp(&self, name: &str) -> io::Result<Option<Stamp>> {
+        let mut state = self.disk.state.lock();
+        state.enter_plain("look at", if name.is_empty() { self.name() } else { name })?;
+        let mut path = self.path.clone();
+        path.extend(Some(name).filter(|name| !name.is_empty()).map(str::to_owned));
+        match state.find(&path) {
+            Ok(id) => Ok(Some(state.stamp(id))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
         let is_honest = state.enter_sync(self.name())?;
         let at = state.find(&self.path)?;
+        if is_honest {
+            state.note_sync(at);
+        }
         if let (true, Some(Node::Folder { names, durable, unsynced })) = (is_honest, state.nodes.get_mut(at))
         {
             durable.clone_from(names);
@@ -400,6 +465,7 @@ impl LogFile for SimFile {
         let mut state = self.disk.state.lock();
         state.enter_plain("set time", &self.name)?;
         state.modified_ms.insert(self.id, modified_ms);
+        state.note_change(self.id);
         Ok(())
     }
 
@@ -417,6 +483,9 @@ impl LogFile for SimFile {
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
         let is_honest = state.enter_sync(&self.name)?;
+        if is_honest {
+            state.note_sync(self.id);
+        }
         let (content, durable, unsynced) = state.file(self.id)?;
         if is_honest {
             durable.clone_from(content);

@@ -1,0 +1,186 @@
+//! What is remembered of a log over an orderly stop, so that a start need not open it: where it begins and ends, its
+//! segments, its epochs, and a proof that its folder is as it was. Where the proof does not hold nothing is believed. How it
+//! is stored is decided elsewhere, and that the stop was the last one, too.
+
+use std::collections::HashMap;
+
+use ottla_model::{LeaderEpoch, Offset, Uuid};
+
+use super::DiskLog;
+use crate::checkpoint::LEADER_EPOCHS;
+use crate::io::{Directory, Stamp};
+use crate::log::{Log, LogError, SegmentInfo};
+use crate::segment::name::{FileKind, Stage, file_name, parse};
+use crate::segment::{LargestTimestamp, Segment};
+
+/// Which topic a partition's folder belongs to. It is part of the proof, since its content is remembered with the log.
+pub(crate) const PARTITION_METADATA: &str = "partition.metadata";
+
+/// A log at an orderly stop.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct LogMemo {
+    /// What the folder says of its topic: known to whoever owns the folder.
+    pub(crate) topic_id: Option<Uuid>,
+    pub(crate) log_end: Offset,
+    /// A snapshot of producers is to be read before anybody asks for one.
+    pub(crate) has_producers: bool,
+    pub(crate) epochs: Vec<(LeaderEpoch, Offset)>,
+    /// In their order; none in the memory of no log.
+    pub(crate) segments: Box<[SegmentMemo]>,
+    pub(crate) proof: Proof,
+}
+
+/// A segment at an orderly stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SegmentMemo {
+    pub(crate) base: Offset,
+    pub(crate) bytes: u64,
+    pub(crate) largest: Option<LargestTimestamp>,
+    pub(crate) modified_ms: i64,
+    pub(crate) index_bytes: u64,
+    pub(crate) time_index_bytes: u64,
+    pub(crate) txn_index_bytes: u64,
+}
+
+/// What a folder and those files in it looked like that no start looks into.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Proof {
+    pub(crate) folder: Stamp,
+    /// The log file of the active segment.
+    pub(crate) log: Stamp,
+    pub(crate) metadata: Option<Stamp>,
+    pub(crate) epochs: Option<Stamp>,
+}
+
+impl Proof {
+    /// How things look now; none where there is no such folder or active segment.
+    pub(crate) fn take(directory: &dyn Directory, active: Offset) -> Result<Option<Self>, LogError> {
+        let stamp = |name: &str| {
+            let stamp = directory.stamp(name);
+            stamp.map_err(|source| LogError::Io {
+                action: "look at",
+                path: directory.path().join(name),
+                source,
+            })
+        };
+        let Some(folder) = stamp("")? else { return Ok(None) };
+        let Some(log) = stamp(&file_name(active, FileKind::Log))? else { return Ok(None) };
+        Ok(Some(Self { folder, log, metadata: stamp(PARTITION_METADATA)?, epochs: stamp(LEADER_EPOCHS)? }))
+    }
+}
+
+impl Proof {
+    /// Whether nothing but the epochs' file, and the folder for its sake, differs.
+    pub(crate) fn is_of_same_log(&self, other: &Self) -> bool {
+        (self.folder.inode, self.log, self.metadata) == (other.folder.inode, other.log, other.metadata)
+    }
+}
+
+impl LogMemo {
+    /// The base of the active segment.
+    pub(crate) fn active(&self) -> Offset {
+        self.segments.last().map_or(self.log_end, |segment| segment.base)
+    }
+
+    /// Whether the log in this folder is, by all that can be seen from outside, still the one that is remembered.
+    pub(crate) fn holds(&self, directory: &dyn Directory) -> Result<bool, LogError> {
+        let bytes = self.segments.last().map(|segment| segment.bytes);
+        Ok(bytes == Some(self.proof.log.bytes) && Proof::take(directory, self.active())? == Some(self.proof))
+    }
+
+    /// The segments as [`Log::segments`] tells them.
+    pub(super) fn infos(&self, log_end: Offset) -> Vec<SegmentInfo> {
+        let active = self.active();
+        let ends = self.segments.iter().skip(1).map(|segment| segment.base).chain([log_end.max(active)]);
+        let info = |(segment, end): (&SegmentMemo, Offset)| SegmentInfo {
+            base: segment.base,
+            end,
+            bytes: segment.bytes,
+            largest_timestamp_ms: segment.largest.map(|largest| largest.timestamp_ms),
+            modified_ms: segment.modified_ms,
+            is_active: segment.base == active,
+        };
+        self.segments.iter().zip(ends).map(info).collect()
+    }
+}
+
+/// The sizes of a log folder's live files.
+struct Sizes(HashMap<(Offset, FileKind), u64>);
+
+impl Sizes {
+    /// None where there is a file that waits for something, or one that nobody here knows.
+    fn look(directory: &dyn Directory) -> Result<Option<Self>, LogError> {
+        let listed = directory.list();
+        let path = || directory.path();
+        let listed = listed.map_err(|source| LogError::Io { action: "list", path: path(), source })?;
+        let mut sizes = HashMap::new();
+        for entry in listed {
+            match parse(&entry.name) {
+                Some(name) if name.stage == Stage::Live => {
+                    sizes.insert((name.base, name.kind), entry.bytes);
+                }
+                None if entry.name == PARTITION_METADATA || entry.name == LEADER_EPOCHS => {}
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(Self(sizes)))
+    }
+
+    fn memo_of(&self, directory: &dyn Directory, segment: &Segment) -> Result<Option<SegmentMemo>, LogError> {
+        let base = segment.base();
+        let bytes = |kind| self.0.get(&(base, kind)).copied();
+        let (Some(log), Some(index_bytes), Some(time_index_bytes)) =
+            (bytes(FileKind::Log), bytes(FileKind::OffsetIndex), bytes(FileKind::TimeIndex))
+        else {
+            return Ok(None);
+        };
+        let name = file_name(base, FileKind::Log);
+        let stamp =
+            directory.stamp(&name).map_err(|source| segment.error("look at", FileKind::Log, source))?;
+        let Some(stamp) = stamp.filter(|_| log == segment.bytes()) else { return Ok(None) };
+        Ok(Some(SegmentMemo {
+            base,
+            bytes: log,
+            largest: segment.largest_timestamp()?,
+            modified_ms: stamp.modified_ms(),
+            index_bytes,
+            time_index_bytes,
+            txn_index_bytes: bytes(FileKind::TxnIndex).unwrap_or_default(),
+        }))
+    }
+
+    fn segments(&self) -> usize {
+        self.0.keys().filter(|(_, kind)| *kind == FileKind::Log).count()
+    }
+}
+
+impl DiskLog {
+    /// What to remember of a log that was closed in good order; none of one that the next start has to open: there is
+    /// something to do in its folder, or a transaction is open.
+    pub(crate) fn memo(&self) -> Result<Option<LogMemo>, LogError> {
+        let Some(body) = self.body.get() else {
+            let asleep = self.asleep.lock();
+            let is_remembered = asleep.is_closed && !asleep.is_suspect && !asleep.memo.segments.is_empty();
+            let epochs = self.epochs.lock().entries();
+            return Ok(is_remembered.then(|| LogMemo { epochs, ..asleep.memo.clone() }));
+        };
+        let has_producers = {
+            let writer = body.writer.lock();
+            if !writer.is_closed || writer.producers.first_open().is_some() {
+                return Ok(None);
+            }
+            !writer.producers.is_empty()
+        };
+        let directory = &*self.directory;
+        let Some(sizes) = Sizes::look(directory)? else { return Ok(None) };
+        let list = body.segments.load_full();
+        let memos: Result<Option<Vec<_>>, _> =
+            list.iter().map(|segment| sizes.memo_of(directory, segment)).collect();
+        let Some(segments) = memos?.filter(|memos| memos.len() == sizes.segments()) else { return Ok(None) };
+        let Some(proof) = Proof::take(directory, list.active().base())? else { return Ok(None) };
+        let log_end = self.positions().log_end.offset;
+        let epochs = self.epochs.lock().entries();
+        let segments = segments.into();
+        Ok(Some(LogMemo { topic_id: None, log_end, has_producers, epochs, segments, proof }))
+    }
+}
