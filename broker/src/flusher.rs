@@ -11,6 +11,7 @@ use ottla_storage::{LogDir, LogError, TopicPartition};
 use parking_lot::{Condvar, Mutex};
 
 use crate::partition::Partition;
+use crate::partition::append::UNFLUSHED_BYTES_MAX;
 use crate::partition::waiters::PartitionKey;
 use crate::room::Room;
 use crate::write_errors::WriteErrors;
@@ -18,6 +19,9 @@ use crate::write_errors::WriteErrors;
 /// The shortest and the longest time between two looks at `flush.ms`.
 const FLUSH_LOOK_MIN: Duration = Duration::from_millis(10);
 const FLUSH_LOOK_MAX: Duration = Duration::from_secs(1);
+/// What a log that was busy since its last flush gets set aside on the disk for what comes next: as much as is written at
+/// most before the next flush.
+const RESERVE_BYTES: u64 = UNFLUSHED_BYTES_MAX;
 /// The shortest time between two checkpoints of recovery points that much writing causes.
 const CHECKPOINT_PAUSE: Duration = Duration::from_secs(1);
 
@@ -210,6 +214,10 @@ impl Flusher {
             Ok(recovery_point) => {
                 if partition.flushed(recovery_point) {
                     self.checkpoint_due.get_or_insert(Instant::now() + CHECKPOINT_PAUSE);
+                    if let Err(error) = partition.log().reserve_ahead(RESERVE_BYTES) {
+                        // An append finds its room itself, or tells why it cannot.
+                        tracing::debug!(partition = %partition.name(), %error, "no room is set aside");
+                    }
                 }
             }
             // Its topic was deleted meanwhile.
@@ -357,8 +365,12 @@ mod tests {
         }
 
         fn try_append(&self) -> Result<Offset, PartitionError> {
+            self.append_value(b"x")
+        }
+
+        fn append_value(&self, value: &[u8]) -> Result<Offset, PartitionError> {
             let mut builder = BatchBuilder::new(Compression::NONE);
-            let record = NewRecord { timestamp_ms: 0, key: None, value: Some(b"x"), headers: &[] };
+            let record = NewRecord { timestamp_ms: 0, key: None, value: Some(value), headers: &[] };
             builder.append(&record).expect("one record fits");
             let batch = builder.finish().expect("one record fits");
             let info = self.partition.append(batch, Acks::InSync, self.clock.now_ms())?;
@@ -424,6 +436,30 @@ mod tests {
         world.wake_at(MINUTE + SECOND);
         world.wake_at(2 * MINUTE + SECOND);
         assert_eq!(world.recovery_point(), 2);
+    }
+
+    #[test]
+    fn a_log_that_is_busy_gets_room_set_aside_by_its_flush_and_a_quiet_one_gets_none() {
+        use std::os::unix::fs::MetadataExt as _;
+        let mut world = World::new(LogConfig::default());
+        let path = world.folder.path().join("t-0/00000000000000000000.log");
+        let room = || {
+            let about = std::fs::metadata(&path).expect("the log is there");
+            (about.blocks() * 512).saturating_sub(about.len())
+        };
+        world.append();
+        world.wake_at(Duration::ZERO);
+        world.wake_at(MINUTE);
+        assert!(room() < 1 << 20, "{} bytes of room for a quiet log", room());
+        let value = vec![7; 1 << 20];
+        for _ in 0..=UNFLUSHED_BYTES_MAX >> 20 {
+            world.append_value(&value).expect("the log takes a batch");
+        }
+        assert!(room() < RESERVE_BYTES / 2, "an append sets nothing aside");
+        world.wake_at(MINUTE + SECOND);
+        assert!(room() >= RESERVE_BYTES / 2, "{} bytes of room for a busy log", room());
+        let bytes = std::fs::metadata(&path).expect("the log is there").len();
+        assert_eq!(world.partition.log().segments().expect("they are listed")[0].bytes, bytes);
     }
 
     #[test]

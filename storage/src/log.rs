@@ -163,6 +163,15 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// After a failed fsync the whole directory is offline: it answers neither reads nor writes.
     fn flush_up_to(&self, offset: Offset, now_ms: i64) -> Result<Offset, LogError>;
 
+    /// Has the disk set room aside where the log grows next, at most to the end of its segment: an append then need not
+    /// look for it beside a flush. For busy logs. Waits for the disk; a log without files has nothing to do.
+    ///
+    /// # Errors
+    /// Of the disk. The log goes on as before.
+    fn reserve_ahead(&self, _bytes: u64) -> Result<(), LogError> {
+        Ok(())
+    }
+
     /// Removes all records at and above `offset`. Waits for the disk.
     ///
     /// # Errors

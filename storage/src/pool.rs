@@ -48,6 +48,24 @@ impl<T: ?Sized> Pool<T> {
     }
 }
 
+impl<T: ?Sized> Pool<T> {
+    /// Lets go of what was not used since the last call; says how much that was.
+    pub(crate) fn sweep(&self) -> usize {
+        let mut idle = Vec::new();
+        self.kept.lock().retain(|slot| {
+            let Some(slot) = slot.upgrade() else { return false };
+            // A slot whose lock is taken is in use at this very moment.
+            let Some(mut value) = slot.value.try_lock() else { return true };
+            if value.is_some() && slot.used.swap(false, Ordering::Relaxed) {
+                return true;
+            }
+            idle.extend(value.take());
+            false
+        });
+        idle.len()
+    }
+}
+
 impl<T: ?Sized> Slot<T> {
     pub(crate) fn new(pool: &Arc<Pool<T>>) -> Arc<Self> {
         Arc::new(Self { pool: Arc::clone(pool), used: AtomicBool::new(false), value: Mutex::new(None) })
@@ -122,6 +140,21 @@ mod tests {
             fill(&once, value);
             assert_eq!(fill(&steady, 1000), 0, "after {value} others");
         }
+    }
+
+    #[test]
+    fn a_value_that_nobody_used_between_two_sweeps_goes() {
+        let pool = Pool::new(8);
+        let (idle, busy) = (Slot::new(&pool), Slot::new(&pool));
+        fill(&idle, 1);
+        fill(&busy, 2);
+        assert_eq!(pool.sweep(), 0, "both were just used");
+        assert_eq!(busy.get().as_deref(), Some(&2));
+        assert_eq!(pool.sweep(), 1);
+        assert!(idle.value.lock().is_none() && busy.value.lock().is_some());
+        assert_eq!(fill(&idle, 3), 3, "it is made again");
+        assert_eq!((pool.sweep(), pool.sweep()), (1, 1));
+        assert_eq!(pool.kept.lock().len(), 0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Work that nobody waits for and that comes rarely: what retention lets go, the files of what was deleted, producers that
-//! were silent for long, on one thread; compaction (`cleaner.rs`) and moves between directories (`mover.rs`) on threads of their own. Each job has a file of its own;
+//! were silent for long, files that nobody uses, on one thread; compaction (`cleaner.rs`) and moves between directories
+//! (`mover.rs`) on threads of their own. Each job has a file of its own;
 //! here is only when it runs.
 
 mod cleaner;
@@ -25,6 +26,9 @@ pub use retention::RetentionState;
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(600);
 /// Files that could not be deleted are tried again after so long.
 const DELETION_RETRY: Duration = Duration::from_secs(60);
+
+/// How long a file or index is left alone before it is closed; twice as long at most.
+const IDLE_FILES: Duration = Duration::from_secs(60);
 
 /// What background work has done since the start.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -59,6 +63,7 @@ struct Timetable {
 struct Due {
     retention: Instant,
     expiry: Instant,
+    idle_files: Instant,
     deletion: Option<Instant>,
 }
 
@@ -85,6 +90,7 @@ impl Background {
         let mut due = Due {
             retention: begin + storage.initial_delay,
             expiry: begin + EXPIRY_INTERVAL,
+            idle_files: begin + IDLE_FILES,
             deletion: Some(begin),
         };
         while self.sleep_until(&due) {
@@ -98,6 +104,11 @@ impl Background {
             if due.expiry <= now {
                 expiry::expire_producers(&broker);
                 due.expiry = now + EXPIRY_INTERVAL;
+            }
+            if due.idle_files <= now {
+                let closed: usize = broker.log_dirs.iter().map(|held| held.dir.close_idle()).sum();
+                tracing::trace!(closed, "idle files are closed");
+                due.idle_files = now + IDLE_FILES;
             }
             let has_deleted = std::mem::take(&mut self.shared.timetable.lock().has_deleted);
             if has_deleted || due.deletion.is_some_and(|deletion| deletion <= now) {
@@ -115,7 +126,7 @@ impl Background {
             if timetable.stopping {
                 return false;
             }
-            let next = due.retention.min(due.expiry);
+            let next = due.retention.min(due.expiry).min(due.idle_files);
             let next = due.deletion.map_or(next, |deletion| deletion.min(next));
             if timetable.has_deleted || next <= Instant::now() {
                 return true;

@@ -12,7 +12,7 @@ use super::{Partition, PartitionError};
 
 /// How far a log may grow before the flusher moves its recovery point: what a recovery has to read at most, give or
 /// take what is written while an fsync runs.
-const UNFLUSHED_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const UNFLUSHED_BYTES_MAX: u64 = 64 << 20;
 
 /// Who must have a batch before its producer is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

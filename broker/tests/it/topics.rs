@@ -72,6 +72,58 @@ fn what_cannot_be_created_has_its_code() {
     assert_eq!(code("contradiction", 1, &lags), ErrorCode::INVALID_CONFIG);
 }
 
+/// Values at and beyond the bounds of what decides when records go, with what Apache Kafka 4.4 says of each; none where it
+/// takes the value.
+const AT_THE_BOUNDS: &[(&str, &str, Option<&str>)] = &[
+    ("retention.ms", "-2", Some("Value must be at least -1")),
+    ("retention.ms", "-1", None),
+    ("retention.ms", "9223372036854775807", None),
+    ("retention.ms", "9223372036854775808", Some("Not a number of type LONG")),
+    ("retention.ms", "x", Some("Not a number of type LONG")),
+    ("retention.bytes", "-2", None),
+    ("retention.bytes", "-1", None),
+    ("segment.ms", "0", Some("Value must be at least 1")),
+    ("segment.ms", "-1", Some("Value must be at least 1")),
+    ("segment.ms", "1", None),
+    ("segment.ms", "9223372036854775807", None),
+    ("segment.bytes", "1048575", Some("Value must be at least 1048576")),
+    ("segment.bytes", "1048576", None),
+    ("segment.bytes", "2147483648", Some("Not a number of type INT")),
+    ("segment.jitter.ms", "-1", Some("Value must be at least 0")),
+    ("segment.index.bytes", "3", Some("Value must be at least 4")),
+    ("index.interval.bytes", "-1", Some("Value must be at least 0")),
+    ("delete.retention.ms", "-1", Some("Value must be at least 0")),
+    ("file.delete.delay.ms", "-1", Some("Value must be at least 0")),
+    ("flush.ms", "-1", Some("Value must be at least 0")),
+    ("flush.messages", "0", Some("Value must be at least 1")),
+    ("min.compaction.lag.ms", "-1", Some("Value must be at least 0")),
+    ("max.compaction.lag.ms", "0", Some("Value must be at least 1")),
+    ("min.cleanable.dirty.ratio", "1.1", Some("Value must be no more than 1")),
+    ("min.cleanable.dirty.ratio", "-0.1", Some("Value must be at least 0")),
+    ("message.timestamp.before.max.ms", "-1", Some("Value must be at least 0")),
+    ("message.timestamp.after.max.ms", "-1", Some("Value must be at least 0")),
+    ("cleanup.policy", "remove", Some("String must be one of: compact, delete")),
+];
+
+#[test]
+fn limits_of_retention_and_segments_are_refused_at_their_bounds_as_kafka_refuses_them() {
+    let broker = TestBroker::start();
+    let mut connection = broker.connect();
+    for (number, (key, value, refusal)) in AT_THE_BOUNDS.iter().enumerate() {
+        let request = create_request(&format!("bounds-{number}"), 1, &[(*key, *value)]);
+        let answer = connection.call(&CreateTopicsRequest { validate_only: true, ..request }, 7);
+        let topic = &answer.topics[0];
+        match refusal {
+            Some(rule) => {
+                assert_eq!(topic.error_code, ErrorCode::INVALID_CONFIG, "{key}={value}");
+                let expected = format!("Invalid value {value} for configuration {key}: {rule}");
+                assert_eq!(topic.error_message.as_deref(), Some(expected.as_str()));
+            }
+            None => assert_eq!(topic.error_code, ErrorCode::NONE, "{key}={value}: {:?}", topic.error_message),
+        }
+    }
+}
+
 #[test]
 fn a_deleted_topic_is_gone_for_everybody_and_its_name_is_free() {
     let broker = TestBroker::start();

@@ -26,7 +26,7 @@ pub(super) struct Body {
 /// What a log has that was not opened yet.
 #[derive(Debug, Default)]
 pub(super) struct Asleep {
-    /// Its epochs are those of the log itself. Empty once the log is open.
+    /// Its epochs are those of the file. Empty once the log is open.
     pub(super) memo: LogMemo,
     /// The log start when the log was remembered.
     pub(super) log_start: Offset,
@@ -143,12 +143,14 @@ impl DiskLog {
         if asleep.is_closed {
             return Ok(true);
         }
-        let unwritten = self.epochs.lock().unwritten();
-        if let Some(entries) = unwritten {
+        // What began at the log's end and got no record is forgotten by a start.
+        let mut entries = self.epochs.lock().entries();
+        entries.retain(|(_, start)| *start < asleep.memo.log_end);
+        if entries != asleep.memo.epochs {
             let written = checkpoint::write_epochs(&*self.directory, &entries);
             written.map_err(|error| self.shared.health.fail_with(error))?;
-            self.epochs.lock().written(&entries);
-            match Proof::take(&*self.directory, asleep.memo.active())? {
+            asleep.memo.epochs = entries;
+            match Proof::take(&*self.directory, asleep.memo.active.base)? {
                 Some(proof) if proof.is_of_same_log(&asleep.memo.proof) => asleep.memo.proof = proof,
                 _ => asleep.is_suspect = true,
             }

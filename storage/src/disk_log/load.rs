@@ -105,14 +105,13 @@ pub(super) fn open(opening: LogOpening, shared: Arc<Shared>) -> Result<(DiskLog,
 }
 
 /// A log that is not opened yet.
-pub(super) fn remembered(opening: LogOpening, shared: Arc<Shared>, mut memo: LogMemo) -> DiskLog {
-    let mut epochs = EpochCache::from_file(&std::mem::take(&mut memo.epochs));
-    let first = memo.segments.first().map_or(memo.log_end, |segment| segment.base);
-    let log_start = opening.log_start.max(first);
+pub(super) fn remembered(opening: LogOpening, shared: Arc<Shared>, memo: LogMemo) -> DiskLog {
+    let mut epochs = EpochCache::from_file(&memo.epochs);
+    let log_start = opening.log_start.max(memo.start);
     epochs.truncate_end(memo.log_end);
     epochs.truncate_start(log_start);
-    let position = memo.segments.last().map_or(0, |segment| segment.bytes);
-    let log_end = LogPosition { offset: memo.log_end, segment_base: memo.active(), position };
+    let (segment_base, position) = (memo.active.base, memo.active.bytes);
+    let log_end = LogPosition { offset: memo.log_end, segment_base, position };
     let recovery_point = opening.recovery_point.min(memo.log_end).max(log_start);
     let positions = LogPositions { log_start, log_end, recovery_point };
     let asleep = Asleep { memo, log_start: opening.log_start, ..Asleep::default() };
@@ -130,8 +129,7 @@ pub(super) struct Woken {
 pub(super) fn wake(opening: LogOpening, shared: &Arc<Shared>, memo: &LogMemo) -> Result<Woken, LogError> {
     let mut loader = Loader::new(opening, Arc::clone(shared), Some(memo))?;
     let is_known = |segment: &Arc<Segment>| {
-        let known = memo.segments.binary_search_by_key(&segment.base(), |known| known.base);
-        known.is_ok_and(|at| memo.segments.get(at).is_some_and(|known| known.bytes == segment.bytes()))
+        memo.segments.at(segment.base()).is_some_and(|known| known.bytes == segment.bytes())
     };
     let are_known = loader.segments.len() == memo.segments.len() && loader.segments.iter().all(is_known);
     let last = loader.segments.last().cloned().filter(|_| are_known);
@@ -139,10 +137,8 @@ pub(super) fn wake(opening: LogOpening, shared: &Arc<Shared>, memo: &LogMemo) ->
         Some(last) if !loader.unindexed.contains(&last.base()) => loader.restore_clean(last)?,
         _ => None,
     };
-    let is_right = |restored: &RestoredTail| {
-        restored.next == memo.log_end
-            && memo.segments.last().is_some_and(|it| it.bytes == restored.tail.bytes())
-    };
+    let is_right =
+        |restored: &RestoredTail| restored.next == memo.log_end && restored.tail.bytes() == memo.active.bytes;
     match restored.filter(is_right).filter(|_| loader.producers.first_open().is_none()) {
         Some(restored) => Ok(loader.wake(restored)),
         None => {
@@ -543,9 +539,7 @@ impl Sizes {
     /// Whether all files of a segment have the sizes that they had at the orderly stop. It then knows its largest time.
     fn are_as_remembered(&self, segment: &Segment, memo: Option<&LogMemo>) -> bool {
         let base = segment.base();
-        let Some(segments) = memo.map(|memo| &memo.segments) else { return false };
-        let at = segments.binary_search_by_key(&base, |known| known.base).ok();
-        let Some(known) = at.and_then(|at| segments.get(at)) else { return false };
+        let Some(known) = memo.and_then(|memo| memo.segments.at(base)) else { return false };
         let bytes = |kind| self.bytes(base, kind).unwrap_or_default();
         let are_same = segment.bytes() == known.bytes
             && bytes(FileKind::OffsetIndex) == known.index_bytes

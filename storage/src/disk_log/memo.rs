@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use bytes::{Buf, BufMut, Bytes};
 use ottla_model::{LeaderEpoch, Offset, Uuid};
 
 use super::DiskLog;
@@ -25,10 +26,27 @@ pub(crate) struct LogMemo {
     /// A snapshot of producers is to be read before anybody asks for one.
     pub(crate) has_producers: bool,
     pub(crate) epochs: Vec<(LeaderEpoch, Offset)>,
-    /// In their order; none in the memory of no log.
-    pub(crate) segments: Box<[SegmentMemo]>,
+    /// The base of the first segment.
+    pub(crate) start: Offset,
+    /// Bytes of all batches.
+    pub(crate) bytes: u64,
+    /// The active segment, as the last of `segments`.
+    pub(crate) active: ActiveMemo,
+    /// None in the memory of no log.
+    pub(crate) segments: SegmentMemos,
     pub(crate) proof: Proof,
 }
+
+/// What a start asks of the active segment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ActiveMemo {
+    pub(crate) base: Offset,
+    pub(crate) bytes: u64,
+}
+
+/// Segments in their order, as they are stored: a start looks at none of them, and of many logs they are one piece of memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct SegmentMemos(Bytes);
 
 /// A segment at an orderly stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,22 +95,17 @@ impl Proof {
 }
 
 impl LogMemo {
-    /// The base of the active segment.
-    pub(crate) fn active(&self) -> Offset {
-        self.segments.last().map_or(self.log_end, |segment| segment.base)
-    }
-
     /// Whether the log in this folder is, by all that can be seen from outside, still the one that is remembered.
     pub(crate) fn holds(&self, directory: &dyn Directory) -> Result<bool, LogError> {
-        let bytes = self.segments.last().map(|segment| segment.bytes);
-        Ok(bytes == Some(self.proof.log.bytes) && Proof::take(directory, self.active())? == Some(self.proof))
+        Ok(self.active.bytes == self.proof.log.bytes
+            && Proof::take(directory, self.active.base)? == Some(self.proof))
     }
 
     /// The segments as [`Log::segments`] tells them.
     pub(super) fn infos(&self, log_end: Offset) -> Vec<SegmentInfo> {
-        let active = self.active();
+        let active = self.active.base;
         let ends = self.segments.iter().skip(1).map(|segment| segment.base).chain([log_end.max(active)]);
-        let info = |(segment, end): (&SegmentMemo, Offset)| SegmentInfo {
+        let info = |(segment, end): (SegmentMemo, Offset)| SegmentInfo {
             base: segment.base,
             end,
             bytes: segment.bytes,
@@ -101,6 +114,77 @@ impl LogMemo {
             is_active: segment.base == active,
         };
         self.segments.iter().zip(ends).map(info).collect()
+    }
+}
+
+impl SegmentMemos {
+    /// Bytes of a segment.
+    const ONE: usize = 64;
+
+    /// The segments in these bytes.
+    pub(crate) fn from_bytes(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len() / Self::ONE
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = SegmentMemo> {
+        self.0.chunks_exact(Self::ONE).map(SegmentMemo::read)
+    }
+
+    /// The segment with this base.
+    pub(crate) fn at(&self, base: Offset) -> Option<SegmentMemo> {
+        let (whole, _) = self.0.as_chunks::<{ Self::ONE }>();
+        let found = whole.binary_search_by_key(&base, |one| SegmentMemo::read(one).base).ok()?;
+        whole.get(found).map(|one| SegmentMemo::read(one))
+    }
+}
+
+impl FromIterator<SegmentMemo> for SegmentMemos {
+    fn from_iter<I: IntoIterator<Item = SegmentMemo>>(segments: I) -> Self {
+        let mut bytes = Vec::new();
+        for segment in segments {
+            segment.write(&mut bytes);
+        }
+        Self(bytes.into())
+    }
+}
+
+impl SegmentMemo {
+    fn write(&self, into: &mut Vec<u8>) {
+        into.put_i64(self.base.get());
+        into.put_u64(self.bytes);
+        into.put_i64(self.largest.map_or(-1, |largest| largest.timestamp_ms));
+        into.put_i64(self.largest.map_or(-1, |largest| largest.offset.get()));
+        into.put_i64(self.modified_ms);
+        into.put_u64(self.index_bytes);
+        into.put_u64(self.time_index_bytes);
+        into.put_u64(self.txn_index_bytes);
+    }
+
+    /// Of exactly the bytes of one.
+    fn read(mut from: &[u8]) -> Self {
+        let (base, bytes) = (Offset::new(from.get_i64()), from.get_u64());
+        let (timestamp_ms, offset) = (from.get_i64(), Offset::new(from.get_i64()));
+        Self {
+            base,
+            bytes,
+            largest: (timestamp_ms >= 0).then_some(LargestTimestamp { timestamp_ms, offset }),
+            modified_ms: from.get_i64(),
+            index_bytes: from.get_u64(),
+            time_index_bytes: from.get_u64(),
+            txn_index_bytes: from.get_u64(),
+        }
     }
 }
 
@@ -161,8 +245,7 @@ impl DiskLog {
         let Some(body) = self.body.get() else {
             let asleep = self.asleep.lock();
             let is_remembered = asleep.is_closed && !asleep.is_suspect && !asleep.memo.segments.is_empty();
-            let epochs = self.epochs.lock().entries();
-            return Ok(is_remembered.then(|| LogMemo { epochs, ..asleep.memo.clone() }));
+            return Ok(is_remembered.then(|| asleep.memo.clone()));
         };
         let has_producers = {
             let writer = body.writer.lock();
@@ -174,13 +257,23 @@ impl DiskLog {
         let directory = &*self.directory;
         let Some(sizes) = Sizes::look(directory)? else { return Ok(None) };
         let list = body.segments.load_full();
-        let memos: Result<Option<Vec<_>>, _> =
+        let memos: Result<Option<Vec<SegmentMemo>>, _> =
             list.iter().map(|segment| sizes.memo_of(directory, segment)).collect();
-        let Some(segments) = memos?.filter(|memos| memos.len() == sizes.segments()) else { return Ok(None) };
+        let Some(memos) = memos?.filter(|memos| memos.len() == sizes.segments()) else { return Ok(None) };
+        let Some((first, last)) = memos.first().zip(memos.last()) else { return Ok(None) };
         let Some(proof) = Proof::take(directory, list.active().base())? else { return Ok(None) };
         let log_end = self.positions().log_end.offset;
         let epochs = self.epochs.lock().entries();
-        let segments = segments.into();
-        Ok(Some(LogMemo { topic_id: None, log_end, has_producers, epochs, segments, proof }))
+        Ok(Some(LogMemo {
+            topic_id: None,
+            log_end,
+            has_producers,
+            epochs,
+            start: first.base,
+            bytes: memos.iter().map(|segment| segment.bytes).sum(),
+            active: ActiveMemo { base: last.base, bytes: last.bytes },
+            segments: memos.into_iter().collect(),
+            proof,
+        }))
     }
 }

@@ -44,7 +44,7 @@ use snapshots::Snapshots;
 pub(crate) use inspect::inspect;
 pub use inspect::{InnerDamage, Inspection};
 pub use load::{Cut, Hole, LogOpening, Recovery};
-pub(crate) use memo::{LogMemo, PARTITION_METADATA, Proof, SegmentMemo};
+pub(crate) use memo::{ActiveMemo, LogMemo, PARTITION_METADATA, Proof, SegmentMemos};
 pub use remove::RemovedFiles;
 pub(crate) use replace::CleaningClaim;
 
@@ -123,17 +123,14 @@ impl DiskLog {
     pub fn size_bytes(&self) -> u64 {
         self.told(
             |body| body.segments.load().iter().map(|segment| segment.bytes()).sum(),
-            |asleep| asleep.memo.segments.iter().map(|segment| segment.bytes).sum(),
+            |asleep| asleep.memo.bytes,
         )
     }
 
     /// The base offset of the first segment: a log start that equals it needs no checkpoint.
     #[must_use]
     pub fn first_segment_base(&self) -> Offset {
-        self.told(
-            |body| body.segments.load().first().base(),
-            |asleep| asleep.memo.segments.first().map_or(asleep.memo.log_end, |segment| segment.base),
-        )
+        self.told(|body| body.segments.load().first().base(), |asleep| asleep.memo.start)
     }
 
     /// Is neither written, flushed nor read from now on, and lets go of all files without a word to the disk: the folder
@@ -288,6 +285,10 @@ impl Log for DiskLog {
 
     fn flush_up_to(&self, offset: Offset, now_ms: i64) -> Result<Offset, LogError> {
         self.flush(offset, now_ms)
+    }
+
+    fn reserve_ahead(&self, bytes: u64) -> Result<(), LogError> {
+        self.reserve_room(bytes)
     }
 
     fn truncate_to(&self, offset: Offset, now_ms: i64) -> Result<(), LogError> {

@@ -108,12 +108,8 @@ impl DiskLog {
         Ok(())
     }
 
-    /// Has the disk set room aside where the log grows next, at most to the end of its segment: an append then need not
-    /// look for it beside a flush. For busy logs, from where one may wait for the disk.
-    ///
-    /// # Errors
-    /// Of the disk. The log goes on as before.
-    pub fn reserve_ahead(&self, bytes: u64) -> Result<(), LogError> {
+    /// Sets room aside behind the log's end.
+    pub(super) fn reserve_room(&self, bytes: u64) -> Result<(), LogError> {
         // Nobody seals the segment meanwhile, which takes such room back.
         let _no_flush = self.flushing.lock();
         let (segment, position) = {

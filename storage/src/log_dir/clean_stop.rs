@@ -8,15 +8,14 @@
 
 use std::collections::HashMap;
 
-use bytes::{Buf, BufMut, TryGetError};
+use bytes::{Buf, BufMut, Bytes, TryGetError};
 use ottla_model::{LeaderEpoch, Offset, Uuid, crc32c};
 use parking_lot::Mutex;
 
 use super::{LogDir, each_in_parallel, properties};
-use crate::disk_log::{DiskLog, LogMemo, Proof, SegmentMemo};
+use crate::disk_log::{ActiveMemo, DiskLog, LogMemo, Proof, SegmentMemos};
 use crate::io::{self as disk, Stamp};
 use crate::log::LogError;
-use crate::segment::LargestTimestamp;
 
 /// Its name.
 pub(super) const CLEAN_STOP: &str = ".ottla-clean-stop";
@@ -26,14 +25,15 @@ const VERSION: u32 = 1;
 /// Bytes before those that the checksum covers.
 const HEAD_BYTES: usize = 16;
 
-/// All that is remembered, by the partitions' folders.
+/// All that is remembered, by the partitions' folders. Each is looked at when it is taken.
 #[derive(Debug, Default)]
-pub(super) struct CleanStop(Mutex<HashMap<String, LogMemo>>);
+pub(super) struct CleanStop(Mutex<HashMap<Bytes, Bytes>>);
 
 impl CleanStop {
     /// What is remembered of the log in a folder.
     pub(super) fn take(&self, folder: &str) -> Option<LogMemo> {
-        self.0.lock().remove(folder)
+        let mut memo = self.0.lock().remove(folder.as_bytes())?;
+        get_log(&mut memo).ok()
     }
 }
 
@@ -46,7 +46,7 @@ impl LogDir {
         let Some((marker, content)) = marker.filter(|_| self.was_clean()).zip(content) else {
             return CleanStop::default();
         };
-        let logs = decode(&content, &marker).unwrap_or_else(|reason| {
+        let logs = decode(Bytes::from(content), &marker).unwrap_or_else(|reason| {
             let path = directory.path().join(CLEAN_STOP);
             tracing::info!(path = %path.display(), reason, "every log is opened");
             HashMap::new()
@@ -93,9 +93,10 @@ fn encode(logs: &[(String, LogMemo)], marker: &Stamp) -> Vec<u8> {
     put_stamp(&mut body, marker);
     body.put_u32(count(logs.len()));
     for (folder, memo) in logs {
-        body.put_u32(count(folder.len()));
-        body.put_slice(folder.as_bytes());
-        put_log(&mut body, memo);
+        let mut log = Vec::with_capacity(300);
+        put_log(&mut log, memo);
+        put_piece(&mut body, folder.as_bytes());
+        put_piece(&mut body, &log);
     }
     let mut file = Vec::with_capacity(HEAD_BYTES + body.len());
     file.put_slice(NAME);
@@ -103,6 +104,11 @@ fn encode(logs: &[(String, LogMemo)], marker: &Stamp) -> Vec<u8> {
     file.put_u32(crc32c::checksum(&body));
     file.put_slice(&body);
     file
+}
+
+fn put_piece(into: &mut Vec<u8>, piece: &[u8]) {
+    into.put_u32(count(piece.len()));
+    into.put_slice(piece);
 }
 
 fn put_log(into: &mut Vec<u8>, log: &LogMemo) {
@@ -114,22 +120,16 @@ fn put_log(into: &mut Vec<u8>, log: &LogMemo) {
         into.put_i32(epoch.get());
         into.put_i64(start.get());
     }
-    into.put_u32(count(log.segments.len()));
-    for segment in &log.segments {
-        into.put_i64(segment.base.get());
-        into.put_u64(segment.bytes);
-        into.put_i64(segment.largest.map_or(-1, |largest| largest.timestamp_ms));
-        into.put_i64(segment.largest.map_or(-1, |largest| largest.offset.get()));
-        into.put_i64(segment.modified_ms);
-        into.put_u64(segment.index_bytes);
-        into.put_u64(segment.time_index_bytes);
-        into.put_u64(segment.txn_index_bytes);
-    }
-    let Proof { folder, log, metadata, epochs } = &log.proof;
+    into.put_i64(log.start.get());
+    into.put_u64(log.bytes);
+    into.put_i64(log.active.base.get());
+    into.put_u64(log.active.bytes);
+    let Proof { folder, log: active, metadata, epochs } = &log.proof;
     put_stamp(into, folder);
-    put_stamp(into, log);
+    put_stamp(into, active);
     put_optional(into, metadata.as_ref(), put_stamp);
     put_optional(into, epochs.as_ref(), put_stamp);
+    put_piece(into, log.segments.bytes());
 }
 
 fn put_stamp(into: &mut Vec<u8>, stamp: &Stamp) {
@@ -151,108 +151,89 @@ fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-fn decode(content: &[u8], marker: &Stamp) -> Result<HashMap<String, LogMemo>, &'static str> {
-    let body = content.get(HEAD_BYTES..).ok_or("the file is too short")?;
-    let mut head = content;
-    if head.split_off(..NAME.len()) != Some(NAME) {
+fn decode(content: Bytes, marker: &Stamp) -> Result<HashMap<Bytes, Bytes>, &'static str> {
+    let cut = |_: TryGetError| "the file is cut";
+    let mut rest = content;
+    if get_bytes(&mut rest, NAME.len()).map_err(cut)?[..] != NAME[..] {
         return Err("the file is of another format");
     }
-    let cut = |_: TryGetError| "the file is cut";
-    if head.try_get_u32().map_err(cut)? != VERSION {
+    if rest.try_get_u32().map_err(cut)? != VERSION {
         return Err("the file is of another version");
     }
-    if head.try_get_u32().map_err(cut)? != crc32c::checksum(body) {
+    if rest.try_get_u32().map_err(cut)? != crc32c::checksum(&rest) {
         return Err("the file has a wrong checksum");
     }
-    let mut fields = Fields(body);
-    if fields.stamp().map_err(cut)? != *marker {
+    if get_stamp(&mut rest).map_err(cut)? != *marker {
         return Err("the file is of an earlier stop");
     }
-    fields.logs().map_err(cut)
+    get_logs(&mut rest).map_err(cut)
 }
 
-/// What is left of the file.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn logs(&mut self) -> Result<HashMap<String, LogMemo>, TryGetError> {
-        let logs = self.0.try_get_u32()?;
-        let mut all = HashMap::new();
-        for _ in 0..logs {
-            let length = self.0.try_get_u32()? as usize;
-            let name = self.bytes(length)?;
-            let folder = String::from_utf8_lossy(name).into_owned();
-            all.insert(folder, self.log()?);
-        }
-        Ok(all)
+fn get_logs(from: &mut Bytes) -> Result<HashMap<Bytes, Bytes>, TryGetError> {
+    let logs = from.try_get_u32()?;
+    let mut all = HashMap::new();
+    for _ in 0..logs {
+        let folder = get_piece(from)?;
+        all.insert(folder, get_piece(from)?);
     }
+    Ok(all)
+}
 
-    fn log(&mut self) -> Result<LogMemo, TryGetError> {
-        let topic_id = self.optional(|fields| {
-            let mut id = [0; 16];
-            fields.0.try_copy_to_slice(&mut id)?;
-            Ok(Uuid::from_bytes(id))
-        })?;
-        let log_end = Offset::new(self.0.try_get_i64()?);
-        let has_producers = self.0.try_get_u8()? != 0;
-        let epochs = self.list(|fields| {
-            Ok((LeaderEpoch::new(fields.0.try_get_i32()?), Offset::new(fields.0.try_get_i64()?)))
-        })?;
-        let segments = self.list(Self::segment)?.into();
-        let proof = Proof {
-            folder: self.stamp()?,
-            log: self.stamp()?,
-            metadata: self.optional(Self::stamp)?,
-            epochs: self.optional(Self::stamp)?,
-        };
-        Ok(LogMemo { topic_id, log_end, has_producers, epochs, segments, proof })
+fn get_log(from: &mut Bytes) -> Result<LogMemo, TryGetError> {
+    let topic_id = get_optional(from, |from| {
+        let mut id = [0; 16];
+        from.try_copy_to_slice(&mut id)?;
+        Ok(Uuid::from_bytes(id))
+    })?;
+    let log_end = Offset::new(from.try_get_i64()?);
+    let has_producers = from.try_get_u8()? != 0;
+    let mut epochs = Vec::new();
+    for _ in 0..from.try_get_u32()? {
+        epochs.push((LeaderEpoch::new(from.try_get_i32()?), Offset::new(from.try_get_i64()?)));
     }
+    Ok(LogMemo {
+        topic_id,
+        log_end,
+        has_producers,
+        epochs,
+        start: Offset::new(from.try_get_i64()?),
+        bytes: from.try_get_u64()?,
+        active: ActiveMemo { base: Offset::new(from.try_get_i64()?), bytes: from.try_get_u64()? },
+        proof: Proof {
+            folder: get_stamp(from)?,
+            log: get_stamp(from)?,
+            metadata: get_optional(from, get_stamp)?,
+            epochs: get_optional(from, get_stamp)?,
+        },
+        segments: SegmentMemos::from_bytes(get_piece(from)?),
+    })
+}
 
-    fn segment(&mut self) -> Result<SegmentMemo, TryGetError> {
-        let base = Offset::new(self.0.try_get_i64()?);
-        let bytes = self.0.try_get_u64()?;
-        let (timestamp_ms, offset) = (self.0.try_get_i64()?, Offset::new(self.0.try_get_i64()?));
-        Ok(SegmentMemo {
-            base,
-            bytes,
-            largest: (timestamp_ms >= 0).then_some(LargestTimestamp { timestamp_ms, offset }),
-            modified_ms: self.0.try_get_i64()?,
-            index_bytes: self.0.try_get_u64()?,
-            time_index_bytes: self.0.try_get_u64()?,
-            txn_index_bytes: self.0.try_get_u64()?,
-        })
-    }
+fn get_stamp(from: &mut Bytes) -> Result<Stamp, TryGetError> {
+    Ok(Stamp {
+        inode: from.try_get_u64()?,
+        bytes: from.try_get_u64()?,
+        modified_ns: from.try_get_i128()?,
+        changed_ns: from.try_get_i128()?,
+    })
+}
 
-    fn stamp(&mut self) -> Result<Stamp, TryGetError> {
-        Ok(Stamp {
-            inode: self.0.try_get_u64()?,
-            bytes: self.0.try_get_u64()?,
-            modified_ns: self.0.try_get_i128()?,
-            changed_ns: self.0.try_get_i128()?,
-        })
-    }
+fn get_optional<T>(
+    from: &mut Bytes,
+    get: impl FnOnce(&mut Bytes) -> Result<T, TryGetError>,
+) -> Result<Option<T>, TryGetError> {
+    if from.try_get_u8()? == 0 { Ok(None) } else { get(from).map(Some) }
+}
 
-    fn optional<T>(
-        &mut self,
-        get: impl FnOnce(&mut Self) -> Result<T, TryGetError>,
-    ) -> Result<Option<T>, TryGetError> {
-        if self.0.try_get_u8()? == 0 { Ok(None) } else { get(self).map(Some) }
-    }
+fn get_piece(from: &mut Bytes) -> Result<Bytes, TryGetError> {
+    let length = from.try_get_u32()? as usize;
+    get_bytes(from, length)
+}
 
-    fn list<T>(
-        &mut self,
-        mut get: impl FnMut(&mut Self) -> Result<T, TryGetError>,
-    ) -> Result<Vec<T>, TryGetError> {
-        let length = self.0.try_get_u32()?;
-        let mut list = Vec::new();
-        for _ in 0..length {
-            list.push(get(self)?);
-        }
-        Ok(list)
+fn get_bytes(from: &mut Bytes, length: usize) -> Result<Bytes, TryGetError> {
+    let available = from.len();
+    if length > available {
+        return Err(TryGetError { requested: length, available });
     }
-
-    fn bytes(&mut self, length: usize) -> Result<&[u8], TryGetError> {
-        let available = self.0.len();
-        self.0.split_off(..length).ok_or(TryGetError { requested: length, available })
-    }
+    Ok(from.split_to(length))
 }

@@ -455,6 +455,12 @@ impl LogDir {
         }
     }
 
+    /// Closes the files and takes down the maps that nobody has used since this was last called; whoever needs one opens it
+    /// again. Called now and then, so that an idle log holds none. Says how many there were.
+    pub fn close_idle(&self) -> usize {
+        self.shared.close_idle()
+    }
+
     /// How many partitions are here, on their way, or could not be opened.
     #[must_use]
     pub fn held(&self) -> usize {
@@ -474,7 +480,9 @@ impl LogDir {
     pub fn close(&self, broker_epoch: i64, now_ms: i64) -> Result<(), LogDirError> {
         self.shared.health.check()?;
         let logs = self.logs();
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        // On a disk that only this process has, calls keep their order.
+        let threads = if self._lock.is_some() { std::thread::available_parallelism() } else { Ok(NonZero::MIN) };
+        let threads = threads.map_or(1, NonZero::get);
         let closed = each_in_parallel(&logs, threads, |(_, log)| log.close(now_ms));
         for result in closed {
             result?;

@@ -50,6 +50,13 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Closes what was not used since the last call; says how many files and maps that were.
+    pub(crate) fn close_idle(&self) -> usize {
+        self.files.sweep() + self.offset_maps.sweep() + self.time_maps.sweep()
+    }
+}
+
 /// A timestamp and the last offset of the first batch that brought it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LargestTimestamp {

@@ -4,6 +4,7 @@
 
 mod append;
 mod archive;
+mod clean_stop;
 mod compaction;
 mod contract;
 mod crash;

@@ -143,7 +143,7 @@ fn go_on(world: &mut World, dice: &mut Dice) {
             world.append(name, dice).unwrap();
         }
     }
-    world.stop_and_start().unwrap();
+    world.stop_and_start(dice).unwrap();
     for (name, twin) in &world.twins {
         let log = world.log(name);
         let all = all_batches(&log, twin, found_batches(&log));
@@ -246,6 +246,8 @@ fn after_a_loss_of_power_at_any_call_all_that_was_flushed_is_there_and_nothing_t
         coverage.shortest,
         coverage.seen.len()
     );
+    let remembered = world::REMEMBERED.load(Ordering::Relaxed);
+    assert!(remembered > runs / 2, "{remembered} logs were not opened by the {runs} starts after a stop");
     assert!(runs >= 20_000);
     for call in 0..coverage.shortest {
         assert!(coverage.numbers.contains(&call), "no crash at call {call}");

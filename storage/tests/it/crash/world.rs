@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ottla_model::batch::{BatchBuilder, CheckedBatch, EndTxnMarker, NewRecord};
 use ottla_model::compression::Compression;
 use ottla_model::{LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicName, Uuid};
 use ottla_storage::compaction::CleanError;
 use ottla_storage::io::sim::SimDisk;
+use ottla_storage::io::{Create, Directory};
 use ottla_storage::{
     DirectoryFailure, DiskLog, Log, LogConfig, LogDir, LogDirError, LogError, TopicPartition,
 };
@@ -32,7 +35,14 @@ const TRANSACTIONAL: [i64; 2] = [6, 7];
 pub(super) const EPOCH_OF_PRODUCERS: i16 = 0;
 
 /// How many kinds of steps there are that call the disk.
-pub(super) const STEP_KINDS: usize = 15;
+pub(super) const STEP_KINDS: usize = 16;
+
+/// How many logs were not opened by a start after an orderly stop.
+pub(super) static REMEMBERED: AtomicU64 = AtomicU64::new(0);
+
+/// What an orderly stop leaves beside its marker.
+const MEMORY: &str = ".ottla-clean-stop";
+const MARKER: &str = ".kafka_cleanshutdown";
 
 /// Why a step went no further.
 pub(super) struct Stop(String);
@@ -45,6 +55,12 @@ impl fmt::Debug for Stop {
 
 impl From<LogError> for Stop {
     fn from(error: LogError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
         Self(error.to_string())
     }
 }
@@ -70,6 +86,8 @@ pub(super) struct World {
     pub(super) in_flux: BTreeMap<&'static str, Twin>,
     /// A call may fail once.
     pub(super) may_fail: bool,
+    /// What the stop before the last one left.
+    older_memory: Vec<u8>,
     preallocate: bool,
     appends: u64,
     /// The time of compactions.
@@ -97,6 +115,7 @@ impl World {
             twins: BTreeMap::new(),
             in_flux: BTreeMap::new(),
             may_fail: false,
+            older_memory: Vec::new(),
             preallocate: dice.below(4) == 0,
             appends: 0,
             clock_ms: NOW_MS,
@@ -225,7 +244,7 @@ impl World {
             }
             29 => {
                 self.begin("truncate");
-                self.truncate("t", dice)
+                self.truncate(["t", "t", COMPACTED][dice.index(3)], dice)
             }
             30 => {
                 self.begin("roll");
@@ -267,7 +286,7 @@ impl World {
             40..=42 => self.compact(dice),
             _ => {
                 self.begin("stop and start");
-                self.stop_and_start()
+                self.stop_and_start(dice)
             }
         }
     }
@@ -313,6 +332,8 @@ impl World {
     }
 
     pub(super) fn append(&mut self, name: &'static str, dice: &mut Dice) -> Result<(), Stop> {
+        // Its producers are asked for, and who asks learns of no failure.
+        self.log(name).ready()?;
         let (batch, twin) = self.batch(name, dice);
         self.append_as(name, batch, twin)
     }
@@ -376,7 +397,8 @@ impl World {
         let twin = self.twin(name);
         let kept = twin.batches.len().saturating_sub(dice.index(6));
         let to = twin.batches.get(kept).map_or(twin.end(), |batch| batch.base);
-        if to < twin.start {
+        // Nothing is compacted that may still be truncated.
+        if to < twin.start.max(twin.cleaned_end) {
             return Ok(());
         }
         let gone = twin.batches.split_off(kept);
@@ -442,19 +464,58 @@ impl World {
         Ok(())
     }
 
-    pub(super) fn stop_and_start(&mut self) -> Result<(), Stop> {
-        if let Err(stop) = self.stop() {
-            self.directory = None;
-            return Err(stop);
-        }
+    pub(super) fn stop_and_start(&mut self, dice: &mut Dice) -> Result<(), Stop> {
+        let stopped = self.stop();
+        self.directory = None;
+        stopped?;
+        self.begin("disturb");
+        self.disturb(dice)?;
+        self.begin("stop and start");
         let report = self.open()?;
         assert!(report.clean);
+        let asleep = report.logs.iter().filter(|loaded| loaded.log.is_asleep()).count();
+        REMEMBERED.fetch_add(asleep as u64, Ordering::Relaxed);
         for loaded in &report.logs {
             // A log that could not be made in full may be half there, and one whose index cannot be read is scanned.
             if !self.may_fail {
                 assert_eq!(loaded.recovery.scanned_segments, 0, "{}", loaded.partition);
             }
         }
+        Ok(())
+    }
+
+    /// What others may do to a directory while nobody runs. No record is touched, and all is durable.
+    fn disturb(&mut self, dice: &mut Dice) -> Result<(), Stop> {
+        let folder = self.disk.root().folder("d");
+        // Where the disk failed it may be missing.
+        let Ok(memory) = content(&*folder, MEMORY) else { return Ok(()) };
+        match dice.below(9) {
+            0 => folder.remove(MEMORY)?,
+            1 => write(&*folder, MEMORY, &memory[..dice.index(memory.len())])?,
+            2 => {
+                let mut changed = memory.clone();
+                changed[dice.index(memory.len())] ^= 1;
+                write(&*folder, MEMORY, &changed)?;
+            }
+            3 => write(&*folder, MEMORY, &self.older_memory)?,
+            4 => {
+                // Somebody else's stop.
+                let marker = content(&*folder, MARKER)?;
+                write(&*folder, "marker", &marker)?;
+                folder.rename("marker", MARKER)?;
+            }
+            5 => restore(&*folder, &partition("t").to_string())?,
+            6 => {
+                let log = folder.folder(&partition(COMPACTED).to_string());
+                write(&*log, "README", b"seen")?;
+                log.sync()?;
+                log.remove("README")?;
+                log.sync()?;
+            }
+            _ => {}
+        }
+        folder.sync()?;
+        self.older_memory = memory;
         Ok(())
     }
 
@@ -471,4 +532,32 @@ impl World {
         }
         Ok(())
     }
+}
+
+fn content(folder: &dyn Directory, name: &str) -> io::Result<Vec<u8>> {
+    let file = folder.open(name, Create::No)?;
+    let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap()];
+    file.read_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+/// Writes a file durably; its name is durable once its folder is.
+fn write(folder: &dyn Directory, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let file = folder.open(name, Create::Empty)?;
+    file.write_at(&[bytes], 0)?;
+    file.sync()
+}
+
+/// Puts a copy of a folder in its place, as a backup would.
+fn restore(above: &dyn Directory, name: &str) -> io::Result<()> {
+    let (folder, copy) = (above.folder(name), above.folder("restored"));
+    if above.list()?.iter().any(|entry| entry.name == "restored") {
+        above.remove_folder("restored")?;
+    }
+    copy.create()?;
+    for entry in folder.list()? {
+        write(&*copy, &entry.name, &content(&*folder, &entry.name)?)?;
+    }
+    copy.sync()?;
+    above.rename("restored", name)
 }
