@@ -138,7 +138,8 @@ impl DiskLog {
     pub(crate) fn abandon(&self) {
         let _no_flush = self.flushing.lock();
         // Nobody opens it from now on.
-        let _asleep = self.asleep.lock();
+        let mut asleep = self.asleep.lock();
+        asleep.is_closed = true;
         if let Some(body) = self.body.get() {
             let mut writer = body.writer.lock();
             writer.is_closed = true;

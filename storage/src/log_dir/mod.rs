@@ -481,7 +481,11 @@ impl LogDir {
         self.shared.health.check()?;
         let logs = self.logs();
         // On a disk that only this process has, calls keep their order.
-        let threads = if self._lock.is_some() { std::thread::available_parallelism() } else { Ok(NonZero::MIN) };
+        let threads = if self._lock.is_some() {
+            std::thread::available_parallelism()
+        } else {
+            Ok(NonZero::<usize>::MIN)
+        };
         let threads = threads.map_or(1, NonZero::get);
         let closed = each_in_parallel(&logs, threads, |(_, log)| log.close(now_ms));
         for result in closed {

@@ -1,7 +1,7 @@
 //! The power goes, or a call fails, at each call of a compaction, and again at each call of the start after it: every
 //! surviving offset is there once, no key loses its newest value, aborted records stay hidden, producers go on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ottla_model::{Offset, ProducerId};
@@ -143,6 +143,36 @@ impl World {
     }
 }
 
+impl World {
+    /// As a log with `compact,delete`: between two rounds of compaction retention takes its oldest segments. Says where it
+    /// begins then.
+    fn compact_and_retain(&self) -> Result<Offset, CleanError> {
+        self.log.configure(LogConfig { deletes: true, retention_bytes: Some(600), ..config(1200) });
+        for removed in clean(&self.log, 0, NOW_MS)?.removed {
+            removed.delete()?;
+        }
+        let end = self.log.positions().log_end.offset;
+        let plan = self.log.begin_retention(end, NOW_MS)?;
+        if let Some(end) = plan.end {
+            self.log.remove_segments(end)?.delete()?;
+        }
+        for removed in clean(&self.log, 0, LATER_MS)?.removed {
+            removed.delete()?;
+        }
+        Ok(self.log.positions().log_start)
+    }
+}
+
+/// The newest values at and above an offset.
+fn newest_from(newest: &BTreeMap<String, (i64, String)>, start: Offset) -> BTreeMap<String, (i64, String)> {
+    let is_left = |value: &(i64, String)| value.0 >= start.get();
+    newest
+        .iter()
+        .filter(|(_, value)| is_left(value))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
 /// What a log must still be after anything.
 struct Before {
     newest: BTreeMap<String, (i64, String)>,
@@ -192,6 +222,36 @@ fn after_a_loss_of_power_at_any_call_every_offset_is_there_once_and_every_newest
             }
         }
     }
+}
+
+#[test]
+fn a_log_that_is_compacted_and_retained_has_all_from_where_it_begins_after_a_loss_of_power_at_any_call() {
+    let template = Template::new(11);
+    let world = template.world();
+    let furthest = world.compact_and_retain().unwrap();
+    let calls = world.disk.calls() - world.start;
+    assert!(furthest > Offset::ZERO && calls > 150, "{calls} calls, up to {furthest}");
+    let mut starts = BTreeSet::new();
+    for call in 0..calls {
+        let world = template.world();
+        world.disk.plan(world.start + call, Fault::Crash);
+        assert!(world.compact_and_retain().is_err(), "the power went");
+        let disk = world.disk.after_crash(call);
+        let log = open(&disk, template.before.end, false).unwrap();
+        let positions = log.positions();
+        let (start, end) = (positions.log_start, positions.log_end.offset.get());
+        assert!(start <= furthest && end == template.before.end, "call {call}: {start} to {end}");
+        let expected = newest_from(&template.before.newest, start);
+        assert_eq!(newest_from(&newest(&log), start), expected, "call {call}");
+        for found in records(&log, false) {
+            assert_eq!(template.written.get(&found.0), Some(&found), "call {call}");
+        }
+        check_folder(&disk);
+        starts.insert(start);
+        clean(&log, 0, LATER_MS).unwrap();
+        assert_eq!(newest_from(&newest(&log), start), expected, "call {call}: and it can be compacted");
+    }
+    assert!(starts.contains(&furthest) && starts.len() > 1, "{starts:?}");
 }
 
 #[test]
