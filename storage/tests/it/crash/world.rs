@@ -244,7 +244,7 @@ impl World {
             }
             29 => {
                 self.begin("truncate");
-                self.truncate(["t", "t", COMPACTED][dice.index(3)], dice)
+                self.truncate("t", dice)
             }
             30 => {
                 self.begin("roll");
@@ -397,8 +397,7 @@ impl World {
         let twin = self.twin(name);
         let kept = twin.batches.len().saturating_sub(dice.index(6));
         let to = twin.batches.get(kept).map_or(twin.end(), |batch| batch.base);
-        // Nothing is compacted that may still be truncated.
-        if to < twin.start.max(twin.cleaned_end) {
+        if to < twin.start {
             return Ok(());
         }
         let gone = twin.batches.split_off(kept);
