@@ -197,13 +197,15 @@ impl<T: Wire> Nullable for Vec<T> {
         Ok(Some(elements))
     }
 
+    #[inline]
     fn write_nullable(value: Option<&Self>, writer: &mut Writer) -> Result<(), EncodeError> {
-        let Some(elements) = value else {
-            writer.put_null();
-            return Ok(());
-        };
-        writer.put_length(elements.len())?;
-        T::write_all(elements, writer)
+        match value {
+            None => {
+                writer.put_null();
+                Ok(())
+            }
+            Some(elements) => elements.write(writer),
+        }
     }
 }
 

@@ -311,8 +311,15 @@ impl Writer {
     }
 
     fn put_long_unsigned_varint(&mut self, value: u32) {
-        let (bytes, length) = unsigned_varint(value);
-        self.put(bytes.get(..length).unwrap_or(&bytes));
+        // Most of the others are lengths of records: two or three bytes.
+        if value < 1 << 14 {
+            self.put(&[low_bits(value) | 0x80, low_bits(value >> 7)]);
+        } else if value < 1 << 21 {
+            self.put(&[low_bits(value) | 0x80, low_bits(value >> 7) | 0x80, low_bits(value >> 14)]);
+        } else {
+            let (bytes, length) = unsigned_varint(value);
+            self.put(bytes.get(..length).unwrap_or(&bytes));
+        }
     }
 
     /// The length of a text, in either form.
@@ -345,6 +352,7 @@ impl Writer {
     }
 
     /// A byte string, records or an array that is null, in either form.
+    #[inline]
     pub(super) fn put_null(&mut self) {
         if self.flexible { self.put(&[0]) } else { self.put(&(-1_i32).to_be_bytes()) }
     }
@@ -487,6 +495,12 @@ impl Tags<'_> {
 fn length_i32(length: usize) -> Result<i32, EncodeError> {
     i32::try_from(length)
         .map_err(|_| EncodeError::new(EncodeErrorKind::TooLong { length, limit: LENGTH_MAX }))
+}
+
+/// The lowest seven bits.
+fn low_bits(value: u32) -> u8 {
+    let [low, ..] = value.to_le_bytes();
+    low & 0x7f
 }
 
 /// The bytes of a variable-length number and how many of them count.
