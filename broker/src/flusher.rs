@@ -10,6 +10,7 @@ use ottla_model::{Clock, Offset};
 use ottla_storage::{LogDir, LogError, TopicPartition};
 use parking_lot::{Condvar, Mutex};
 
+use crate::metrics::Histogram;
 use crate::partition::Partition;
 use crate::partition::append::UNFLUSHED_BYTES_MAX;
 use crate::partition::waiters::PartitionKey;
@@ -34,6 +35,8 @@ pub(crate) struct FlushQueue {
     pub(crate) errors: WriteErrors,
     /// Whether the directory has room for more records.
     pub(crate) room: Room,
+    /// How long it took to make a log durable. The flusher's thread alone writes it.
+    pub(crate) flushes: Histogram,
 }
 
 #[derive(Default)]
@@ -210,7 +213,10 @@ impl Flusher {
 
     /// Flushes one partition and tells who waits. A failure ends writing to the whole directory.
     fn flush(&mut self, partition: &Arc<Partition>, end: Offset) {
-        match partition.log().flush_up_to(end, self.clock.now_ms()) {
+        let begun = Instant::now();
+        let flushed = partition.log().flush_up_to(end, self.clock.now_ms());
+        self.queue.flushes.observe_alone(begun.elapsed());
+        match flushed {
             Ok(recovery_point) => {
                 if partition.flushed(recovery_point) {
                     self.checkpoint_due.get_or_insert(Instant::now() + CHECKPOINT_PAUSE);

@@ -1,7 +1,7 @@
 //! What may repeat in the log, as often as requests fail or a thread tries again: the first event is told at once, later
 //! ones at most every while, each with how many were left out since the last.
 //!
-//! ```ignore
+//! ```text
 //! if let Some(left_out) = self.repeats.due() {
 //!     tracing::error!(%partition, %error, left_out, "what happened, why, and what to do");
 //! }

@@ -2,7 +2,7 @@
 //! `running.rs`'s.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,9 +15,11 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, reload};
 
 use crate::cli::{self, Arguments};
-use crate::config::{self, BrokerConfig, Origin};
+use crate::config::{self, BrokerConfig, LogFormat, Origin};
+use crate::log;
 use crate::log_levels::LogLevels;
 use crate::metadata_thread::Fault;
+use crate::notify::Notify;
 use crate::running::RunningBroker;
 use crate::threads;
 
@@ -37,24 +39,28 @@ enum Stop {
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     let environment = cli::environment();
-    let log_levels = start_log(&environment);
-    let (config, warnings) = match BrokerConfig::load(&arguments.sources(environment)) {
+    let (config, warnings) = match BrokerConfig::load(&arguments.sources(environment.clone())) {
         Ok(loaded) => loaded,
         Err(unusable) => return fail(&unusable),
     };
     if arguments.print_config {
         return print(&configuration(&config));
     }
+    let log_levels = start_log(&environment, config.log_output.format);
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    match serve(config, log_levels) {
+    let notify = Notify::of(&environment).unwrap_or_else(|error| {
+        tracing::warn!("{error}");
+        Notify::default()
+    });
+    match serve(config, log_levels, &notify) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => fail(&reason),
     }
 }
 
-fn serve(config: BrokerConfig, log_levels: LogLevels) -> Result<(), String> {
+fn serve(config: BrokerConfig, log_levels: LogLevels, notify: &Notify) -> Result<(), String> {
     let (stop, stopped) = mpsc::channel();
     let stopping = AtomicBool::new(false);
     let on_signal = stop.clone();
@@ -74,7 +80,10 @@ fn serve(config: BrokerConfig, log_levels: LogLevels) -> Result<(), String> {
     let running =
         RunningBroker::start_with(config, log_levels, on_fault).map_err(|error| error.to_string())?;
     print(&greeting(&running));
-    let fault = match stopped.recv() {
+    notify.ready(&format!("Serving {}.", addresses(&running)));
+    let stop = stopped.recv();
+    notify.stopping();
+    let fault = match stop {
         Ok(Stop::Signal(signal)) => {
             tracing::info!(%signal, "stopping: no new connections, then what is in flight, then the disks");
             None
@@ -90,6 +99,13 @@ fn serve(config: BrokerConfig, log_levels: LogLevels) -> Result<(), String> {
             Ok(())
         }
     }
+}
+
+fn addresses(running: &RunningBroker) -> String {
+    let listeners = running.listeners().iter();
+    let listeners: Vec<_> =
+        listeners.map(|listener| format!("{}://{}", listener.name, listener.address)).collect();
+    listeners.join(", ")
 }
 
 /// Where it listens, what clients are told, where the data is.
@@ -140,15 +156,14 @@ fn fail(reason: &dyn std::fmt::Display) -> ExitCode {
 }
 
 /// Starts the log, and returns what changes its levels.
-fn start_log(environment: &[(String, String)]) -> LogLevels {
+fn start_log(environment: &[(String, String)], format: LogFormat) -> LogLevels {
     let variable =
         |name: &str| environment.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str());
     let wanted = variable("OTTLA_LOG").or_else(|| variable("RUST_LOG")).unwrap_or(LOG_LEVEL);
     let filter = EnvFilter::builder().parse_lossy(wanted);
     let (filter, reload) = reload::Layer::new(filter);
-    let lines =
-        tracing_subscriber::fmt::layer().with_ansi(io::stderr().is_terminal()).with_writer(io::stderr);
-    tracing_subscriber::registry().with(lines.with_filter(filter)).init();
+    tracing_subscriber::registry().with(log::lines(format).with_filter(filter)).init();
+    log::tell_panics(format);
     LogLevels::new(wanted, move |directives| {
         // Without a subscriber there is nobody left who would log.
         let _ = reload.reload(EnvFilter::builder().parse_lossy(directives));

@@ -63,6 +63,23 @@ impl FetchPlan {
         Some(FetchResults { results })
     }
 
+    /// Counts results that are answered.
+    pub(crate) fn count(&self, results: &[FetchResult]) {
+        for (wanted, result) in self.wanted.iter().zip(results) {
+            let traffic = wanted.partition.traffic();
+            match result {
+                Ok(fetched) => {
+                    traffic.fetches.increment();
+                    let bytes = fetched.length();
+                    if bytes > 0 {
+                        traffic.bytes_out.add(bytes);
+                    }
+                }
+                Err(_) => traffic.fetches_failed.increment(),
+            }
+        }
+    }
+
     /// Whether these results need not wait for more.
     pub(crate) fn is_enough(&self, results: &FetchResults) -> bool {
         let mut bytes = 0;

@@ -130,7 +130,10 @@ impl Shape {
 
     fn reply(self, broker: &Broker, plan: &FetchPlan, results: Result<FetchResults, ErrorCode>) -> Reply {
         let (mut results, failed) = match results {
-            Ok(FetchResults { results }) => (results.into_iter(), ErrorCode::NONE),
+            Ok(FetchResults { results }) => {
+                plan.count(&results);
+                (results.into_iter(), ErrorCode::NONE)
+            }
             Err(code) => (Vec::new().into_iter(), code),
         };
         let mut slices = Slices::default();

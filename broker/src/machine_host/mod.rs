@@ -6,6 +6,7 @@
 //! held.
 
 mod append;
+pub(crate) mod census;
 mod deadlines;
 pub(crate) mod group;
 mod host;

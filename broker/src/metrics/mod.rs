@@ -9,7 +9,7 @@
 //!    instruction. Nothing is counted by record; a request costs a few stores.
 //! 2. A function in a file of `export/` reads it at a scrape, off the data path, and writes a family:
 //!
-//!    ```ignore
+//!    ```text
 //!    /// Quotas and what they did.
 //!    pub(super) fn quotas(scrape: &Scrape<'_>, page: &mut Page) {
 //!        let mut family = page.counter("ottla_throttles_total", "Answers after which a connection was muted.");
@@ -38,6 +38,8 @@ pub(crate) mod requests;
 use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::Mutex;
+
 pub use counter::{Counter, Gauge};
 pub use histogram::{Histogram, HistogramSnapshot};
 
@@ -49,14 +51,18 @@ pub(crate) struct Metrics {
     started: Instant,
     started_ms: i64,
     reactors: Box<[Arc<ReactorMetrics>]>,
+    /// When the reactors' processor time was last looked at, and what it was.
+    last_look: Mutex<(Instant, f64)>,
 }
 
 impl Metrics {
     /// For so many reactors, from now on.
     pub(crate) fn new(reactors: usize, now_ms: i64) -> Self {
+        let started = Instant::now();
         Self {
-            started: Instant::now(),
+            started,
             started_ms: now_ms,
+            last_look: Mutex::new((started, 0.0)),
             reactors: (0..reactors).map(|_| Arc::default()).collect(),
         }
     }
@@ -77,5 +83,14 @@ impl Metrics {
 
     pub(crate) const fn started_ms(&self) -> i64 {
         self.started_ms
+    }
+
+    /// The share of time since the last call, from 0 to 1, in which the reactors did nothing, by the processor seconds that
+    /// they have taken so far.
+    pub(crate) fn idle_share(&self, seconds: f64) -> f64 {
+        let mut last = self.last_look.lock();
+        let (since, before) = std::mem::replace(&mut *last, (Instant::now(), seconds));
+        let there_was = since.elapsed().as_secs_f64() * self.reactors.len().max(1) as f64;
+        if there_was <= 0.0 { 1.0 } else { (1.0 - (seconds - before) / there_was).clamp(0.0, 1.0) }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod append;
 mod positions;
 pub(crate) mod read;
 pub(crate) mod settings;
+pub(crate) mod traffic;
 pub(crate) mod waiters;
 
 use std::fmt;
@@ -21,6 +22,7 @@ pub(crate) use positions::Positions;
 use crate::flusher::FlushQueue;
 use positions::PositionsCell;
 use settings::PartitionSettings;
+use traffic::Traffic;
 use waiters::{PartitionKey, ReadyLists, Waiters};
 
 /// Who leads, as far as this broker has applied the metadata.
@@ -104,6 +106,7 @@ pub(crate) struct Partition {
     dirty: AtomicBool,
     /// Appended since the last flush was asked for.
     unflushed_bytes: AtomicU64,
+    traffic: Traffic,
 }
 
 /// Where a partition's records are: exchanged as one when it has moved to another directory.
@@ -149,6 +152,7 @@ impl Partition {
             removed: AtomicBool::new(false),
             dirty: AtomicBool::new(false),
             unflushed_bytes: AtomicU64::new(0),
+            traffic: Traffic::default(),
         });
         partition.begin_leading();
         partition
@@ -197,6 +201,11 @@ impl Partition {
         self.dirty.store(true, Ordering::Release);
         flush.note_dirty(self);
         self.waiters.moved(self.key);
+    }
+
+    /// What came in and went out.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.traffic
     }
 
     pub(crate) fn waiters(&self) -> &Waiters {

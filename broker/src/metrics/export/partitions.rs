@@ -8,6 +8,7 @@ use ottla_storage::TopicPartition;
 use super::Scrape;
 use crate::context::Broker;
 use crate::metrics::page::{Family, Page};
+use crate::partition::traffic::Traffic;
 use crate::partition::{Partition, Positions};
 
 /// One partition at the moment of a scrape.
@@ -61,6 +62,71 @@ pub(crate) fn offline_partitions(broker: &Broker) -> Vec<TopicPartition> {
         }
     }
     offline
+}
+
+/// What came into and went out of all partitions of a topic that are held here.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TopicTraffic {
+    pub(crate) appends: u64,
+    pub(crate) appends_failed: u64,
+    pub(crate) batches_in: u64,
+    pub(crate) records_in: u64,
+    pub(crate) bytes_in: u64,
+    pub(crate) fetches: u64,
+    pub(crate) fetches_failed: u64,
+    pub(crate) bytes_out: u64,
+}
+
+impl TopicTraffic {
+    fn add(&mut self, traffic: &Traffic) {
+        self.appends += traffic.appends.get();
+        self.appends_failed += traffic.appends_failed.get();
+        self.batches_in += traffic.batches_in.get();
+        self.records_in += traffic.records_in.get();
+        self.bytes_in += traffic.bytes_in.get();
+        self.fetches += traffic.fetches.get();
+        self.fetches_failed += traffic.fetches_failed.get();
+        self.bytes_out += traffic.bytes_out.get();
+    }
+}
+
+/// The rows by topic; they are in the order of their names.
+pub(super) fn by_topic(rows: &[Row]) -> Vec<(String, TopicTraffic)> {
+    let mut topics: Vec<(String, TopicTraffic)> = Vec::new();
+    for row in rows {
+        if topics.last().is_none_or(|(name, _)| name != row.topic()) {
+            topics.push((row.topic().to_owned(), TopicTraffic::default()));
+        }
+        if let Some((_, traffic)) = topics.last_mut() {
+            traffic.add(row.partition.traffic());
+        }
+    }
+    topics
+}
+
+/// By topic.
+pub(super) fn traffic(scrape: &Scrape<'_>, page: &mut Page) {
+    let each = |family: Family<'_>, value: &dyn Fn(&TopicTraffic) -> u64| {
+        let mut family = family.limited();
+        for (topic, traffic) in &scrape.topics {
+            family.sample(&[("topic", topic)], value(traffic));
+        }
+    };
+    let family = page.counter("ottla_topic_records_in_total", "Records that were appended.");
+    each(family, &|topic| topic.records_in);
+    let family = page.counter("ottla_topic_batches_in_total", "Batches that were appended.");
+    each(family, &|topic| topic.batches_in);
+    let family = page.counter("ottla_topic_bytes_in_total", "Bytes of batches that were appended.");
+    each(family, &|topic| topic.bytes_in);
+    let family = page.counter("ottla_topic_bytes_out_total", "Bytes of batches in answers to fetches.");
+    each(family, &|topic| topic.bytes_out);
+    let family = page.counter("ottla_topic_appends_failed_total", "Appends that failed.");
+    each(family, &|topic| topic.appends_failed);
+    let family = page.counter("ottla_topic_fetches_total", "Answers to fetches, one a partition.");
+    each(family, &|topic| topic.fetches);
+    let family =
+        page.counter("ottla_topic_fetches_failed_total", "Fetches of a partition that were refused.");
+    each(family, &|topic| topic.fetches_failed);
 }
 
 /// How many there are.

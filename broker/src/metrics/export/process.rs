@@ -48,6 +48,12 @@ pub(super) fn process(_scrape: &Scrape<'_>, page: &mut Page) {
     }
 }
 
+/// Processor time of the reactors so far.
+pub(super) fn reactor_seconds() -> f64 {
+    let reactors = threads().into_iter().filter(|(name, _)| name.starts_with("ottla-reactor"));
+    reactors.map(|(_, seconds)| seconds).sum()
+}
+
 /// Resident and mapped.
 fn memory_bytes() -> Option<(u64, u64)> {
     let page_bytes = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok()??;
