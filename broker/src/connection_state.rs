@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use compact_str::CompactString;
 use ottla_network::ConnectionInfo;
@@ -25,6 +25,8 @@ pub(crate) struct ConnectionState {
     pub(crate) one_at_a_time: bool,
     /// When the bytes of the request came that is served next.
     pub(crate) received_at: Instant,
+    /// It is one too many of its address, and closed at this time.
+    pub(crate) refused_until: Option<Instant>,
     /// As what it is counted among the connections.
     pub(crate) counted: Client,
 }
@@ -37,7 +39,8 @@ pub(crate) struct ClientSoftware {
 }
 
 impl ConnectionState {
-    pub(crate) fn new(info: &ConnectionInfo, meter: &Meter) -> Self {
+    /// `refused` is for how long a connection that is one too many stays open.
+    pub(crate) fn new(info: &ConnectionInfo, meter: &Meter, refused: Duration) -> Self {
         let listener = Arc::clone(&info.listener);
         let nameless =
             Client { listener, software: CompactString::default(), version: CompactString::default() };
@@ -47,6 +50,7 @@ impl ConnectionState {
             software: None,
             last_api: None,
             one_at_a_time: false,
+            refused_until: (!refused.is_zero()).then(|| Instant::now() + refused),
             received_at: Instant::now(),
             counted: meter.connected(nameless),
         }

@@ -27,6 +27,7 @@ use crate::metrics::Metrics;
 use crate::partition::waiters::ReadyLists;
 use crate::partition_map::PartitionMap;
 use crate::producer_ids::ProducerIds;
+use crate::quotas::Quotas;
 use crate::{reconcile, reconfigure};
 
 /// What a broker is made of.
@@ -73,6 +74,7 @@ pub struct Broker {
     pub(crate) producer_ids: ProducerIds,
     pub(crate) auto_create: AutoCreate,
     pub(crate) background: Background,
+    pub(crate) quotas: Quotas,
     pub(crate) mover: Arc<Mover>,
     pub(crate) metrics: Metrics,
     cleaners: Arc<Cleaners>,
@@ -107,6 +109,7 @@ impl Broker {
     pub fn open(parts: BrokerParts, image: Arc<MetadataImage>) -> Result<Arc<Self>, OpenError> {
         reconfigure::begin(&parts.live, &image, parts.node_id);
         let config = parts.live.fixed();
+        let quotas = Quotas::new(config.quotas.window(), config.quotas.mutation_window());
         let log_dir_paths = config.log_dirs.clone();
         let cleaners = Cleaners::new(parts.live.peek().storage.cleaner.clone());
         parts.pool.set_threads_max(parts.live.peek().network.blocking_threads);
@@ -127,6 +130,7 @@ impl Broker {
             controller: parts.controller,
             auto_create: AutoCreate::default(),
             background: Background::default(),
+            quotas,
             mover: Arc::default(),
             metrics: Metrics::new(parts.reactors, parts.clock.now_ms()),
             cleaners,
@@ -136,6 +140,7 @@ impl Broker {
         });
         reconcile::open_all(&broker, &image)?;
         let delta = broker.image.delta_to(&image);
+        broker.quotas.follow(image.kept());
         broker.image.publish(Arc::clone(&image));
         broker.start_threads()?;
         assignments::tell_all(&broker, &image);
@@ -149,6 +154,9 @@ impl Broker {
         let delta = self.image.delta_to(&image);
         reconfigure::follow(self, &image, &delta);
         reconcile::apply(self, &image, &delta);
+        if delta.kept_changed {
+            self.quotas.follow(image.kept());
+        }
         self.image.publish(Arc::clone(&image));
         self.groups.follow(&self.partitions, &image, &delta);
     }

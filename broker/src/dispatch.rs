@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use compact_str::CompactString;
@@ -23,16 +23,18 @@ use crate::context::Broker;
 use crate::delayed::waits::Waits;
 use crate::handlers::produce::Handled;
 use crate::handlers::{
-    alter_configs, alter_partition_reassignments, alter_replica_log_dirs, api_versions,
+    alter_client_quotas, alter_configs, alter_partition_reassignments, alter_replica_log_dirs, api_versions,
     consumer_group_describe, consumer_group_heartbeat, create_partitions, create_topics, delete_groups,
-    delete_records, delete_topics, describe_cluster, describe_configs, describe_groups, describe_log_dirs,
-    describe_producers, describe_quorum, describe_topic_partitions, elect_leaders, fetch, find_coordinator,
-    heartbeat, init_producer_id, join_group, leave_group, list_config_resources, list_groups, list_offsets,
-    list_partition_reassignments, metadata, offset_commit, offset_delete, offset_fetch,
-    offset_for_leader_epoch, produce, sasl, sync_group, unregister_broker, update_features,
+    delete_records, delete_topics, describe_client_quotas, describe_cluster, describe_configs,
+    describe_groups, describe_log_dirs, describe_producers, describe_quorum, describe_topic_partitions,
+    elect_leaders, fetch, find_coordinator, heartbeat, init_producer_id, join_group, leave_group,
+    list_config_resources, list_groups, list_offsets, list_partition_reassignments, metadata, offset_commit,
+    offset_delete, offset_fetch, offset_for_leader_epoch, produce, sasl, sync_group, unregister_broker,
+    update_features,
 };
 use crate::machine_host::group::GroupHost;
 use crate::metrics::meter::{Asked, Meter};
+use crate::quotas::{Limited, Who};
 use crate::reply::ReplyTo;
 
 /// An API that this broker serves, and in which versions.
@@ -78,6 +80,8 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::AlterPartitionReassignments),
     Served::all(ApiKey::ListPartitionReassignments),
     Served::all(ApiKey::OffsetDelete),
+    Served::all(ApiKey::DescribeClientQuotas),
+    Served::all(ApiKey::AlterClientQuotas),
     Served::all(ApiKey::DescribeQuorum),
     Served::all(ApiKey::UpdateFeatures),
     Served::all(ApiKey::DescribeCluster),
@@ -136,8 +140,9 @@ impl Service {
         &self,
         connection: &mut ConnectionState,
         frame: RequestFrame,
+        throttle: Duration,
     ) -> Result<Outcome, DecodeError> {
-        let to = ReplyTo::request(&frame, self.meter.clone());
+        let to = ReplyTo::request(&frame, self.meter.clone()).throttled(throttle);
         let mut call = Call { connection, client_id: frame.client_id.clone(), service: self, to };
         let call = &mut call;
         Ok(match frame.api {
@@ -185,6 +190,8 @@ impl Service {
             ApiKey::ListPartitionReassignments => list_partition_reassignments::handle(call, body(frame)?),
             ApiKey::UpdateFeatures => update_features::handle(call, body(frame)?).await,
             ApiKey::UnregisterBroker => unregister_broker::handle(call, body(frame)?).await,
+            ApiKey::AlterClientQuotas => alter_client_quotas::handle(call, body(frame)?).await,
+            ApiKey::DescribeClientQuotas => describe_client_quotas::handle(call, body(frame)?),
             ApiKey::DescribeQuorum => describe_quorum::handle(call, body(frame)?),
             ApiKey::DescribeProducers => describe_producers::handle(call, body(frame)?),
             // Not served: the version gate lets none through.
@@ -193,11 +200,27 @@ impl Service {
     }
 }
 
+impl Service {
+    /// Counts a request whose turn has come against its client's quotas; says for how long the client is held back. What it
+    /// takes of a thread's time counts from the next request on.
+    fn charge(&self, client: &str, api: ApiKey, bytes: usize) -> Duration {
+        let (quotas, who) = (&self.broker.quotas, Who::anonymous(client));
+        let time = quotas.charge(Limited::Time, who, 0.0);
+        if api != ApiKey::Produce {
+            return time;
+        }
+        #[allow(clippy::cast_precision_loss, reason = "a rate needs no more than a double has")]
+        let bytes = bytes as f64;
+        time.max(quotas.charge(Limited::Produce, who, bytes))
+    }
+}
+
 impl ottla_network::Service for Service {
     type Connection = ConnectionState;
 
     fn connect(&self, info: &ConnectionInfo) -> ConnectionState {
-        ConnectionState::new(info, &self.meter)
+        let refused = self.broker.quotas.charge_connection(info.peer.ip());
+        ConnectionState::new(info, &self.meter, refused)
     }
 
     fn received(&self, connection: &mut ConnectionState, at: Instant) {
@@ -213,6 +236,11 @@ impl ottla_network::Service for Service {
     }
 
     async fn dispatch(&self, connection: &mut ConnectionState, frame: Bytes) -> Outcome {
+        if let Some(time) = connection.refused_until {
+            // One connection too many of its address: closed when its time is over, as by Kafka.
+            tokio::time::sleep_until(time.into()).await;
+            return Reply::close().into();
+        }
         let (begun, bytes) = (Instant::now(), frame.len());
         let frame = match RequestFrame::parse(frame, served_versions) {
             Ok(frame) => frame,
@@ -230,7 +258,14 @@ impl ottla_network::Service for Service {
         connection.one_at_a_time = false;
         let received = connection.received_at;
         let asked = Asked { api: frame.api, version: frame.version, bytes, received, begun };
-        match self.answer(connection, frame).await {
+        let client = self.broker.quotas.hold().then(|| frame.client_id.clone().unwrap_or_default());
+        let throttle = client.as_ref().map_or(Duration::ZERO, |client| self.charge(client, frame.api, bytes));
+        let answered = self.answer(connection, frame, throttle).await;
+        if let Some(client) = &client {
+            let percent = begun.elapsed().as_secs_f64() * 100.0;
+            self.broker.quotas.charge(Limited::Time, Who::anonymous(client), percent);
+        }
+        match answered {
             Ok(outcome) => self.meter.measured(&asked, outcome),
             Err(error) => {
                 tracing::debug!(connection = %connection.describe(), %error, "connection closed");
@@ -287,6 +322,31 @@ impl Call<'_> {
     /// For an answer that is made later.
     pub(crate) fn reply_to(&self) -> ReplyTo {
         self.to.clone()
+    }
+
+    /// For how long the client is held back, as answers tell it.
+    pub(crate) fn throttle_ms(&self) -> i32 {
+        self.to.throttle_ms()
+    }
+
+    /// No answer.
+    pub(crate) fn silence(&self) -> Outcome {
+        self.to.silence().into()
+    }
+
+    /// Counts changes of the cluster's metadata by how many partitions each is about; says how many of them may be made. A
+    /// strict client is refused the others, any other is held back by the answer.
+    pub(crate) fn charge_mutations(&mut self, strict: bool, costs: impl Iterator<Item = usize>) -> usize {
+        let quotas = &self.service.broker.quotas;
+        if !quotas.hold() {
+            return usize::MAX;
+        }
+        #[allow(clippy::cast_precision_loss, reason = "a rate needs no more than a double has")]
+        let costs: Vec<f64> = costs.map(|partitions| partitions as f64).collect();
+        let who = Who::anonymous(self.client_id.as_deref().unwrap_or_default());
+        let (passed, time) = quotas.charge_mutations(who, &costs, strict);
+        self.to = self.to.clone().throttled(time);
+        passed
     }
 
     /// The client has said what software it is.

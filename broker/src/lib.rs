@@ -26,6 +26,7 @@ mod notify;
 mod partition;
 mod partition_map;
 mod producer_ids;
+mod quotas;
 mod reconcile;
 mod reconfigure;
 mod repeats;
@@ -34,6 +35,7 @@ mod room;
 mod run;
 mod running;
 mod threads;
+mod throttle;
 mod write_errors;
 
 pub use background::{BackgroundState, CleanerState, RetentionState, Uncleanable};

@@ -1,8 +1,10 @@
 //! From a response to what the network sends: response header and body in one pass, record data as slices of files.
 //! Knows no API.
 
-use bytes::Bytes;
-use ottla_network::{FileSlice, Piece, Reply};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use ottla_network::{FileSlice, Piece, Reply, Then};
 use ottla_protocol::api::ApiKey;
 use ottla_protocol::codec::{self, Encoded};
 use ottla_protocol::header::{RequestFrame, ResponseHeader};
@@ -10,6 +12,7 @@ use ottla_protocol::{EncodeError, Message, Records, Writer};
 use ottla_storage::{ReadSlice, SliceSource};
 
 use crate::metrics::meter::Meter;
+use crate::throttle;
 
 /// How a request wants to be answered.
 #[derive(Debug, Clone)]
@@ -19,6 +22,8 @@ pub(crate) struct ReplyTo {
     pub(crate) correlation_id: i32,
     /// The version of the response header.
     pub(crate) header_version: i16,
+    /// The answer says so, and its connection is not read for so long after it.
+    throttle: Duration,
     /// Counts the error codes.
     pub(crate) meter: Meter,
 }
@@ -48,8 +53,50 @@ impl ReplyTo {
             version: frame.version,
             correlation_id: frame.correlation_id,
             header_version: frame.api.api().response_header_version(frame.version),
+            throttle: Duration::ZERO,
             meter,
         }
+    }
+
+    /// The answer to a version that is not served: in version 0.
+    pub(crate) fn in_version_0(api: ApiKey, correlation_id: i32, meter: Meter) -> Self {
+        Self { api, version: 0, correlation_id, header_version: 0, throttle: Duration::ZERO, meter }
+    }
+
+    /// The same, for a client that is held back for so long at least.
+    pub(crate) fn throttled(self, time: Duration) -> Self {
+        Self { throttle: self.throttle.max(time), ..self }
+    }
+
+    /// For how long the client is held back, as answers tell it.
+    pub(crate) fn throttle_ms(&self) -> i32 {
+        i32::try_from(self.throttle.as_millis()).unwrap_or(i32::MAX)
+    }
+
+    /// No answer, to a client that is held back like any other.
+    pub(crate) fn silence(&self) -> Reply {
+        self.then(Reply::nothing())
+    }
+
+    fn then(&self, reply: Reply) -> Reply {
+        if self.throttle.is_zero() { reply } else { reply.then(Then::Mute(self.throttle)) }
+    }
+
+    /// Says in a response that was built already for how long its client is held back.
+    fn tell(&self, mut pieces: Vec<Piece>) -> Vec<Piece> {
+        let tags = usize::from(self.header_version >= 1);
+        let field = size_of::<i32>() + tags..size_of::<i32>() * 2 + tags;
+        let is_there = throttle::first_in(self.api).is_some_and(|first| first <= self.version);
+        if let Some(Piece::Bytes(bytes)) = pieces.first_mut()
+            && is_there
+        {
+            let mut told = BytesMut::from(&bytes[..]);
+            if let Some(slot) = told.get_mut(field) {
+                slot.copy_from_slice(&self.throttle_ms().to_be_bytes());
+            }
+            *bytes = told.freeze();
+        }
+        pieces
     }
 
     /// A reply without record data.
@@ -61,7 +108,8 @@ impl ReplyTo {
     /// logged, and the connection closed, since the client would wait for ever.
     pub(crate) fn reply_with<M: Message>(&self, response: &M, slices: Slices) -> Reply {
         match self.encode(response) {
-            Ok(encoded) => reply(encoded, slices),
+            Ok(encoded) if self.throttle.is_zero() => reply(pieces(encoded, slices)),
+            Ok(encoded) => self.then(reply(self.tell(pieces(encoded, slices)))),
             Err(error) => {
                 tracing::error!(response = M::NAME, version = self.version, %error, "a response cannot be encoded");
                 Reply::close()
@@ -79,8 +127,7 @@ impl ReplyTo {
     }
 }
 
-fn reply(encoded: Encoded, slices: Slices) -> Reply {
-    let mut pieces = pieces(encoded, slices);
+fn reply(mut pieces: Vec<Piece>) -> Reply {
     match pieces.pop() {
         Some(Piece::Bytes(only)) if pieces.is_empty() => Reply::bytes(only),
         Some(last) => {

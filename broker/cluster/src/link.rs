@@ -5,6 +5,7 @@ use ottla_model::Offset;
 use ottla_protocol::messages::allocate_producer_ids::{
     AllocateProducerIdsRequest, AllocateProducerIdsResponse,
 };
+use ottla_protocol::messages::alter_client_quotas::{AlterClientQuotasRequest, AlterClientQuotasResponse};
 use ottla_protocol::messages::alter_configs::{AlterConfigsRequest, AlterConfigsResponse};
 use ottla_protocol::messages::alter_partition_reassignments::{
     AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse,
@@ -53,6 +54,8 @@ pub enum ControllerRequest {
     UpdateFeatures(UpdateFeaturesRequest),
     /// A broker is forgotten.
     UnregisterBroker(UnregisterBrokerRequest),
+    /// Limits for users, client ids and addresses.
+    AlterClientQuotas(AlterClientQuotasRequest),
     /// In which of its directories a broker has replicas.
     AssignReplicasToDirs(AssignReplicasToDirsRequest),
 }
@@ -82,6 +85,8 @@ pub enum ControllerResponse {
     UpdateFeatures(UpdateFeaturesResponse),
     /// To [`ControllerRequest::UnregisterBroker`].
     UnregisterBroker(UnregisterBrokerResponse),
+    /// To [`ControllerRequest::AlterClientQuotas`].
+    AlterClientQuotas(AlterClientQuotasResponse),
     /// To [`ControllerRequest::AssignReplicasToDirs`].
     AssignReplicasToDirs(AssignReplicasToDirsResponse),
 }

@@ -18,6 +18,7 @@ use super::groups::GroupsConfig;
 use super::listener::{self, HostPort, ListenerConfig, ListenerError, Listeners};
 use super::settings::{self, ConfigError, Given, Origin, Settings, Warning};
 use super::sight::{HttpConfig, LogOutput};
+use crate::quotas::Window;
 
 /// Where a configuration is to be read from. The process's own environment is an argument like all else.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +58,8 @@ pub struct BrokerConfig {
     pub topics: TopicRules,
     /// How groups are coordinated.
     pub groups: GroupsConfig,
+    /// Over which time quotas are counted.
+    pub quotas: QuotasConfig,
     /// How logs are loaded, flushed and written down.
     pub storage: StorageConfig,
     /// The HTTP endpoint and what its metrics hold.
@@ -136,6 +139,19 @@ pub struct StorageConfig {
     pub free_bytes_min: i64,
     /// How logs are compacted.
     pub cleaner: CleanerConfig,
+}
+
+/// Over which time quotas are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuotasConfig {
+    /// `quota.window.num` and `quota.window.size.seconds`.
+    pub samples: u32,
+    /// How long each sample is.
+    pub sample: Duration,
+    /// `controller.quota.window.num` and `controller.quota.window.size.seconds`.
+    pub mutation_samples: u32,
+    /// How long each sample of those is.
+    pub mutation_sample: Duration,
 }
 
 /// How logs are compacted.
@@ -315,6 +331,7 @@ impl BrokerConfig {
             network: NetworkConfig::new(&settings)?,
             topics: TopicRules::new(&settings),
             groups: GroupsConfig::new(&settings),
+            quotas: QuotasConfig::new(&settings),
             storage: StorageConfig::new(&settings),
             http: HttpConfig::new(&settings)?,
             log_output: LogOutput::new(&settings),
@@ -384,6 +401,26 @@ impl TopicRules {
             auto_create: settings.boolean("auto.create.topics.enable"),
             deletion: settings.boolean("delete.topic.enable"),
         }
+    }
+}
+
+impl QuotasConfig {
+    fn new(settings: &Settings) -> Self {
+        let seconds = |key| Duration::from_secs(settings.number(key).unsigned_abs());
+        Self {
+            samples: size(settings, "quota.window.num"),
+            sample: seconds("quota.window.size.seconds"),
+            mutation_samples: size(settings, "controller.quota.window.num"),
+            mutation_sample: seconds("controller.quota.window.size.seconds"),
+        }
+    }
+
+    pub(crate) fn window(self) -> Window {
+        Window { samples: self.samples, sample: self.sample }
+    }
+
+    pub(crate) fn mutation_window(self) -> Window {
+        Window { samples: self.mutation_samples, sample: self.mutation_sample }
     }
 }
 

@@ -73,8 +73,10 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
         "Accepted for a single node that is broker and controller; the controller is within \
              the process and needs no address.",
     ).high(),
-    Property::new("controller.quota.window.num", Kind::Int(1, INT_MAX), Some("11")).low(),
-    Property::new("controller.quota.window.size.seconds", Kind::Int(1, INT_MAX), Some("1")).low(),
+    Property::new("controller.quota.window.num", Kind::Int(1, INT_MAX), Some("11"))
+        .acts("How many samples of changes of the metadata are counted for a quota.").low(),
+    Property::new("controller.quota.window.size.seconds", Kind::Int(1, INT_MAX), Some("1"))
+        .acts("How long each of these samples is.").low(),
     Property::new("controller.socket.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("30000")),
     Property::new("cordoned.log.dirs", Kind::List, Some("")).per_broker(),
     Property::new("create.topic.policy.class.name", Kind::Class, None).low(),
@@ -419,8 +421,10 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("queued.max.requests", Kind::Int(1, INT_MAX), Some("500")).meaningless(
         "a connection has one request in progress, and queued.max.request.bytes limits them all",
     ).high(),
-    Property::new("quota.window.num", Kind::Int(1, INT_MAX), Some("11")).low(),
-    Property::new("quota.window.size.seconds", Kind::Int(1, INT_MAX), Some("1")).low(),
+    Property::new("quota.window.num", Kind::Int(1, INT_MAX), Some("11"))
+        .acts("How many samples of what a client used are counted for a quota.").low(),
+    Property::new("quota.window.size.seconds", Kind::Int(1, INT_MAX), Some("1"))
+        .acts("How long each of these samples is.").low(),
     Property::new("remote.fetch.max.wait.ms", Kind::Int(1, INT_MAX), Some("500")).cluster_wide(),
     Property::new("remote.list.offsets.request.timeout.ms", Kind::Long(1, i64::MAX), Some("30000")).cluster_wide(),
     Property::new(

@@ -41,6 +41,13 @@ pub(crate) struct FetchResults {
     pub(crate) results: Vec<FetchResult>,
 }
 
+impl FetchResults {
+    /// How many bytes of records.
+    pub(crate) fn length(&self) -> u64 {
+        self.results.iter().map(length_of).sum()
+    }
+}
+
 impl FetchPlan {
     /// Reads everything, in the order of the request: the first partition with records gives at least one batch
     /// whatever the limits, later ones what the limits leave. None if a disk would have to be waited for.

@@ -64,7 +64,7 @@ pub(crate) fn unsupported_version(correlation_id: i32, meter: Meter) -> Outcome 
         api_keys: own.map(|served| served.advertised()).collect(),
         ..ApiVersionsResponse::default()
     };
-    let to = ReplyTo { api: ApiKey::ApiVersions, version: 0, correlation_id, header_version: 0, meter };
+    let to = ReplyTo::in_version_0(ApiKey::ApiVersions, correlation_id, meter);
     to.reply(&response).into()
 }
 

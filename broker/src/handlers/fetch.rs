@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use compact_str::CompactString;
 use ottla_model::{ErrorCode, LeaderEpoch, NodeId, Offset, PartitionIndex, TopicName, Uuid};
 use ottla_network::{Outcome, Reply};
 use ottla_protocol::Records;
@@ -22,6 +23,7 @@ use crate::error_map;
 use crate::partition::read::{FetchFrom, Fetched, Isolation};
 use crate::partition::waiters::PartitionKey;
 use crate::partition_map::HeldTopic;
+use crate::quotas::{Limited, Who};
 use crate::reply::{ReplyTo, Slices};
 
 /// The first version that names topics by their id.
@@ -83,6 +85,8 @@ fn wait_limit(request: &FetchRequest) -> Option<Duration> {
 /// The answer's shape: which topics and partitions it lists, and where each one's data come from.
 struct Shape {
     to: ReplyTo,
+    /// Whose quota counts, where there are quotas.
+    client: Option<CompactString>,
     listener: Arc<str>,
     topics: Vec<TopicShape>,
 }
@@ -104,6 +108,8 @@ impl Shape {
         let broker = call.broker();
         let positive = |bytes: i32| u64::try_from(bytes).unwrap_or(0);
         let bytes_max = positive(request.max_bytes).min(u64::from(broker.config.fetch_bytes_max));
+        let client = broker.quotas.hold().then(|| call.client_id.clone().unwrap_or_default());
+        let bytes_max = bytes_max.min(client.as_ref().map_or(u64::MAX, |client| at_once(broker, client)));
         let plan = FetchPlan {
             wanted: Vec::new(),
             isolation,
@@ -121,14 +127,22 @@ impl Shape {
         };
         let topics = request.topics.into_iter().map(|topic| planner.add_topic(topic)).collect();
         let listener = Arc::clone(&call.connection.listener);
-        (planner.plan, Self { to: call.reply_to(), listener, topics })
+        (planner.plan, Self { to: call.reply_to(), client, listener, topics })
     }
 
     fn has_refusal(&self) -> bool {
         self.topics.iter().flat_map(|topic| &topic.partitions).any(|partition| partition.refused.is_some())
     }
 
-    fn reply(self, broker: &Broker, plan: &FetchPlan, results: Result<FetchResults, ErrorCode>) -> Reply {
+    fn reply(mut self, broker: &Broker, plan: &FetchPlan, results: Result<FetchResults, ErrorCode>) -> Reply {
+        if let (Some(client), Ok(found)) = (&self.client, &results) {
+            let held_back = broker.quotas.charge_fetch(Who::anonymous(client), found.length());
+            self.to = self.to.throttled(held_back.time);
+            if held_back.is_refused {
+                // Nothing was sent: after its time the client asks for the same.
+                return self.to.reply(&FetchResponse::default());
+            }
+        }
         let (mut results, failed) = match results {
             Ok(FetchResults { results }) => {
                 plan.count(&results);
@@ -158,6 +172,17 @@ impl Shape {
         }
         self.to.reply_with(&response, slices)
     }
+}
+
+/// What a client may be sent at once: more would have to be held back for ever.
+fn at_once(broker: &Broker, client: &str) -> u64 {
+    let burst = broker.quotas.burst(Limited::Fetch, Who::anonymous(client));
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is a positive number of bytes"
+    )]
+    burst.map_or(u64::MAX, |bytes| bytes as u64)
 }
 
 /// A follower names itself. There is no follower of a partition with one replica, so none is served yet.

@@ -1,5 +1,6 @@
 //! One file an API: check, call, build the response. What several share about topics and addresses is in `shared.rs`.
 
+pub(crate) mod alter_client_quotas;
 pub(crate) mod alter_configs;
 pub(crate) mod alter_partition_reassignments;
 pub(crate) mod alter_replica_log_dirs;
@@ -12,6 +13,7 @@ pub(crate) mod create_topics;
 pub(crate) mod delete_groups;
 pub(crate) mod delete_records;
 pub(crate) mod delete_topics;
+pub(crate) mod describe_client_quotas;
 pub(crate) mod describe_cluster;
 pub(crate) mod describe_configs;
 pub(crate) mod describe_groups;

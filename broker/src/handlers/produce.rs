@@ -130,6 +130,7 @@ fn wait(
             }
         }
         add_leader_hints(&broker, &listener, to.version, &mut response);
+        response.throttle_time_ms = to.throttle_ms();
         to.reply(&response)
     })
 }
@@ -138,12 +139,13 @@ fn wait(
 fn finish(call: &Call<'_>, acks: Option<Acks>, mut response: ProduceResponse) -> Outcome {
     if acks != Some(Acks::None) {
         add_leader_hints(call.broker(), &call.connection.listener, call.version(), &mut response);
+        response.throttle_time_ms = call.throttle_ms();
         return call.reply(&response);
     }
     let codes = response.responses.iter().flat_map(|topic| &topic.partition_responses);
     let error = codes.map(|partition| partition.error_code).find(|code| !code.is_none());
     match error {
-        None => Reply::nothing().into(),
+        None => call.silence(),
         Some(code) => {
             tracing::debug!(connection = %call.connection.describe(), %code, "produce without acks failed: closed");
             Reply::close().into()

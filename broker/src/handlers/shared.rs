@@ -16,6 +16,8 @@ use crate::partition_map::HeldTopic;
 pub(super) const TOPIC_OPERATIONS: i32 = 3576;
 /// Every operation on the cluster, likewise.
 pub(super) const CLUSTER_OPERATIONS: i32 = 8096;
+/// What Kafka says to somebody who changes the metadata more often than his quota allows.
+pub(super) const QUOTA_EXCEEDED: &str = "The throttling quota has been exceeded.";
 /// The operations were not asked for.
 pub(super) const OPERATIONS_UNASKED: i32 = i32::MIN;
 

@@ -30,6 +30,7 @@ mod log_dirs;
 mod metadata;
 mod metrics;
 mod produce;
+mod quotas;
 mod read_committed;
 mod requests;
 mod service_manager;

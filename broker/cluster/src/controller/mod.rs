@@ -4,6 +4,7 @@
 mod alter_configs;
 mod assign_dirs;
 mod brokers;
+mod client_quotas;
 mod create_partitions;
 mod create_topics;
 mod delete_topics;
@@ -98,6 +99,7 @@ pub fn decide(
         ControllerRequest::AlterPartitionReassignments(request) => reassign::decide(image, request),
         ControllerRequest::UpdateFeatures(request) => features::decide(settings, image, request),
         ControllerRequest::UnregisterBroker(request) => unregister::decide(settings, image, request),
+        ControllerRequest::AlterClientQuotas(request) => client_quotas::decide(image, request),
         ControllerRequest::AssignReplicasToDirs(request) => assign_dirs::decide(image, request),
     }
 }
