@@ -34,7 +34,8 @@ pub(crate) struct Host {
     pub(crate) config: GroupConfig,
     pub(crate) topics: TopicTable,
     answers: BTreeMap<Token, Reply>,
-    asked: u64,
+    /// How many requests there were: what new members' ids are drawn from.
+    pub(crate) asked: u64,
     deadline: Option<i64>,
 }
 

@@ -4,6 +4,7 @@ mod assignors;
 mod classic_join;
 mod classic_round;
 mod consumer;
+mod crash;
 mod host;
 mod kafka_log;
 mod offsets;

@@ -37,7 +37,7 @@ impl Random {
 }
 
 #[derive(Clone, Debug)]
-enum Waits {
+pub(crate) enum Waits {
     Nothing,
     Join(Token),
     Sync(Token),
@@ -45,25 +45,25 @@ enum Waits {
 
 /// One client: dynamic or with an instance id.
 #[derive(Clone, Debug)]
-struct Peer {
-    instance: Option<CompactString>,
-    member: CompactString,
-    generation: i32,
+pub(crate) struct Peer {
+    pub(crate) instance: Option<CompactString>,
+    pub(crate) member: CompactString,
+    pub(crate) generation: i32,
     leads: Vec<CompactString>,
     /// It has its assignment.
-    synced: bool,
+    pub(crate) synced: bool,
     /// It was told to join anew.
-    rejoins: bool,
-    waits: Waits,
+    pub(crate) rejoins: bool,
+    pub(crate) waits: Waits,
     since_ms: i64,
 }
 
-struct World {
-    host: Host,
+pub(crate) struct World {
+    pub(crate) host: Host,
     random: Random,
-    peers: Vec<Peer>,
+    pub(crate) peers: Vec<Peer>,
     /// Committed offsets by topic.
-    committed: BTreeMap<String, i64>,
+    pub(crate) committed: BTreeMap<String, i64>,
     /// Offsets of open transactions by producer and topic, with the commits that had been made before.
     pending: BTreeMap<(i64, String), (i64, u64)>,
     /// How many commits there were when a topic's offset was written.
@@ -78,7 +78,7 @@ struct World {
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut config = defaults();
         config.classic.initial_rebalance_delay = std::time::Duration::from_secs(1);
         config.classic.members_max = 5;
@@ -107,7 +107,7 @@ impl World {
         }
     }
 
-    fn step(&mut self, number: usize) {
+    pub(crate) fn step(&mut self, number: usize) {
         let failing = self.random.below(12) == 0;
         self.host.failure = failing.then_some(AppendFailure::Unavailable);
         let peer = self.random.below(self.peers.len());
@@ -143,7 +143,7 @@ impl World {
     }
 
     /// Does what a client does that follows the protocol.
-    fn behave(&mut self, index: usize) {
+    pub(crate) fn behave(&mut self, index: usize) {
         let peer = &self.peers[index];
         if peer.generation < 0 || peer.rejoins {
             self.join(index);
@@ -338,7 +338,7 @@ impl World {
     }
 
     /// Takes the answers that have come.
-    fn collect(&mut self) {
+    pub(crate) fn collect(&mut self) {
         for index in 0..self.peers.len() {
             let Some(token) = token_of(&self.peers[index]) else { continue };
             match self.host.answer(token) {
@@ -387,13 +387,18 @@ impl World {
         assert_eq!(*before, owner, "the share {share} has one owner");
     }
 
-    fn check(&mut self) {
+    /// Nobody waits longer than a rebalance may take.
+    pub(crate) fn check_waits(&self) {
         for peer in &self.peers {
             if !matches!(peer.waits, Waits::Nothing) {
                 let waited = self.host.now_ms - peer.since_ms;
                 assert!(waited <= i64::from(REBALANCE_MS), "{peer:?} has waited for {waited} ms");
             }
         }
+    }
+
+    fn check(&mut self) {
+        self.check_waits();
         let group = GroupId::from(GROUP);
         let found: BTreeMap<String, i64> = self
             .host

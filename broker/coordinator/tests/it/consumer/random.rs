@@ -395,7 +395,7 @@ fn a_log_that_ends_at_any_record_makes_a_group_that_comes_to_rest() {
         life.step();
     }
     let records: Vec<_> = life.world.log.iter().flatten().cloned().collect();
-    for end in (0..=records.len()).step_by(1 + records.len() / 30) {
+    for end in 0..=records.len() {
         let mut again = Life::new(7, false);
         again.topics = life.topics.clone();
         for (name, (id, count)) in &life.topics {
@@ -412,5 +412,37 @@ fn a_log_that_ends_at_any_record_makes_a_group_that_comes_to_rest() {
         // Whoever was in the group has gone: a session and a rebalance later only the new ones are.
         again.world.pass(120_000);
         again.end();
+    }
+}
+
+#[test]
+fn after_a_crash_at_each_batch_members_find_back_to_where_every_partition_has_one_owner() {
+    for (seed, mixed) in [(3, false), (5, false), (11, true)] {
+        let mut life = Life::new(seed, mixed);
+        let mut moments = Vec::new();
+        for _ in 0..80 {
+            life.step();
+            let clients = (life.consumers.clone(), life.classics.clone(), life.unheard.clone());
+            moments.push((life.world.log.len(), clients, life.topics.clone(), life.world.now_ms));
+        }
+        for end in 0..=life.world.log.len() {
+            // Clients know what they had been told when the log was so long, or of no group at all.
+            let Some((_, clients, topics, now_ms)) = moments.iter().rev().find(|moment| moment.0 <= end)
+            else {
+                continue;
+            };
+            let mut again = Life::new(seed, mixed);
+            again.ids = life.ids;
+            again.topics = topics.clone();
+            for (name, (id, count)) in topics {
+                again.world.topics.insert(*name, *id, *count);
+            }
+            again.world.now_ms = *now_ms;
+            again.world.log = life.world.log[..end].to_vec();
+            again.world.restart();
+            (again.consumers, again.classics, again.unheard) = clients.clone();
+            again.context = format!("seed {seed}, crash at batch {end} of {}", life.world.log.len());
+            again.end();
+        }
     }
 }
