@@ -8,6 +8,8 @@
 mod append;
 pub(crate) mod census;
 mod deadlines;
+#[cfg(test)]
+mod fragile;
 pub(crate) mod group;
 mod host;
 pub(crate) mod lag;

@@ -318,7 +318,7 @@ pub(super) fn refused<M: Machine>(event: &M::Event, code: ErrorCode) -> Asked<M:
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use ottla_coordinator::{Client, Event, GroupConfig, GroupMachine, Reply, TopicTable};
     use ottla_model::batch::BatchRules;
     use ottla_model::{NodeId, Uuid};
@@ -340,13 +340,13 @@ mod tests {
     const NOW: Now = Now::same(1_000);
 
     /// A partition of groups in a directory of its own.
-    struct World {
-        partition: Arc<Partition>,
+    pub(in super::super) struct World {
+        pub(in super::super) partition: Arc<Partition>,
         _folder: TempDir,
     }
 
     impl World {
-        fn new() -> Self {
+        pub(in super::super) fn new() -> Self {
             let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
             let directory = Arc::new(LogDir::open(folder.path()).expect("an empty folder opens"));
             directory.load(1, 0, &|_| LogConfig::default()).expect("an empty folder loads");
@@ -399,7 +399,7 @@ mod tests {
         shard.ask(event, Token(token), NOW, &mut Outbox::default())
     }
 
-    fn commit(offset: i64) -> Event {
+    pub(in super::super) fn commit(offset: i64) -> Event {
         let partition = OffsetCommitRequestPartition {
             partition_index: 0.into(),
             committed_offset: Offset::new(offset),
@@ -415,7 +415,20 @@ mod tests {
         Event::OffsetCommit { client: Client::default(), request }
     }
 
-    fn fetch() -> Event {
+    /// In its oldest version, in which a member need not come back with an id.
+    pub(in super::super) fn join() -> Event {
+        let request = JoinGroupRequest {
+            group_id: "g".into(),
+            session_timeout_ms: 10_000,
+            rebalance_timeout_ms: 10_000,
+            protocol_type: "consumer".into(),
+            protocols: vec![JoinGroupRequestProtocol { name: "range".into(), ..Default::default() }],
+            ..JoinGroupRequest::default()
+        };
+        Event::JoinGroup { client: Client::default(), request, random: [7; 16] }
+    }
+
+    pub(in super::super) fn fetch() -> Event {
         let topic = OffsetFetchRequestTopics {
             name: "t".into(),
             topic_id: Uuid::ONE,
@@ -430,7 +443,7 @@ mod tests {
     }
 
     /// The error of an answer that is there, and the offset of a fetch.
-    fn told(asked: Asked<Reply>) -> (ErrorCode, Option<i64>) {
+    pub(in super::super) fn told(asked: Asked<Reply>) -> (ErrorCode, Option<i64>) {
         let Asked::Answered(Delivery { reply, after: None }) = asked else {
             panic!("an answer that may leave, not {asked:?}")
         };
@@ -471,17 +484,7 @@ mod tests {
     fn whoever_waits_when_the_partition_leaves_is_told() {
         let world = World::new();
         let shard = world.serving();
-        let request = JoinGroupRequest {
-            group_id: "g".into(),
-            session_timeout_ms: 10_000,
-            rebalance_timeout_ms: 10_000,
-            protocol_type: "consumer".into(),
-            protocols: vec![JoinGroupRequestProtocol { name: "range".into(), ..Default::default() }],
-            ..JoinGroupRequest::default()
-        };
-        // In its oldest version a member need not come back with an id.
-        let join = Event::JoinGroup { client: Client::default(), request, random: [7; 16] };
-        let Asked::Parked(mut parked) = ask(&shard, join, 1) else {
+        let Asked::Parked(mut parked) = ask(&shard, join(), 1) else {
             panic!("the first round waits for more")
         };
         assert!(shard.deadline_ms() < NEVER, "it ends by itself");
@@ -511,16 +514,7 @@ mod tests {
     fn a_deadline_that_has_passed_ends_a_round() {
         let world = World::new();
         let shard = world.serving();
-        let request = JoinGroupRequest {
-            group_id: "g".into(),
-            session_timeout_ms: 10_000,
-            rebalance_timeout_ms: 10_000,
-            protocol_type: "consumer".into(),
-            protocols: vec![JoinGroupRequestProtocol { name: "range".into(), ..Default::default() }],
-            ..JoinGroupRequest::default()
-        };
-        let join = Event::JoinGroup { client: Client::default(), request, random: [7; 16] };
-        let Asked::Parked(mut parked) = ask(&shard, join, 1) else {
+        let Asked::Parked(mut parked) = ask(&shard, join(), 1) else {
             panic!("the first round waits for more")
         };
         let mut outbox = Outbox::default();
