@@ -45,3 +45,17 @@ impl AnswerRoom {
         asked
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_piece_that_uses_the_room_up_is_still_in_the_answer_and_the_next_is_not() {
+        let mut room = AnswerRoom::new();
+        room.take(ANSWER_BYTES_MAX - 1);
+        assert!(!room.is_used_up());
+        room.take(1 << 40);
+        assert!(room.is_used_up());
+    }
+}

@@ -11,6 +11,7 @@ use ottla_protocol::messages::describe_configs::{
     DescribeConfigsResult, DescribeConfigsSynonym,
 };
 
+use super::answer_room::{AnswerRoom, TOO_MUCH};
 use crate::config::{self, DescribedConfig, DynamicConfigs};
 use crate::context::Broker;
 use crate::dispatch::Call;
@@ -28,8 +29,12 @@ type Refusal = (ErrorCode, CompactString);
 pub(crate) fn handle(call: &mut Call<'_>, request: DescribeConfigsRequest) -> Outcome {
     let detail = Detail { synonyms: request.include_synonyms, documentation: request.include_documentation };
     let image = call.broker().image.load();
+    let mut room = AnswerRoom::new();
     let describe = |resource: DescribeConfigsResource| {
-        let described = describe(call.broker(), &image, &resource);
+        let described = match room.is_used_up() {
+            false => describe(call.broker(), &image, &resource),
+            true => Err((TOO_MUCH, CompactString::const_new("More configurations than one answer may hold"))),
+        };
         let result = DescribeConfigsResult {
             resource_type: resource.resource_type,
             resource_name: resource.resource_name,
@@ -41,8 +46,9 @@ pub(crate) fn handle(call: &mut Call<'_>, request: DescribeConfigsRequest) -> Ou
                     Some(keys) if !keys.is_empty() => keys.contains(&config.name),
                     _ => true,
                 };
-                let configs =
+                let configs: Vec<_> =
                     configs.into_iter().filter(wanted).map(|config| shown(config, detail)).collect();
+                room.take(configs.iter().map(bytes_of).sum());
                 DescribeConfigsResult { configs, ..result }
             }
             Err((error_code, message)) => {
@@ -157,6 +163,16 @@ fn with_dynamic<T>(
     let node = image.configs(&ConfigResource::broker(broker.node_id)).map(AsRef::as_ref);
     let cluster = image.configs(&ConfigResource::default_broker()).map(AsRef::as_ref);
     use_them(DynamicConfigs { node, cluster })
+}
+
+/// About as many bytes as it takes in the answer.
+fn bytes_of(config: &DescribeConfigsResourceResult) -> usize {
+    const FIELDS_BYTES: usize = 16;
+    let text = |text: &Option<CompactString>| text.as_ref().map_or(0, CompactString::len);
+    let synonyms = config.synonyms.iter();
+    let synonyms = synonyms.map(|synonym| synonym.name.len() + text(&synonym.value) + FIELDS_BYTES);
+    let own = config.name.len() + text(&config.value) + text(&config.documentation) + FIELDS_BYTES;
+    own + synonyms.sum::<usize>()
 }
 
 fn shown(config: DescribedConfig, detail: Detail) -> DescribeConfigsResourceResult {

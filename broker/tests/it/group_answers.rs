@@ -3,6 +3,7 @@
 
 use ottla_model::{ErrorCode, Offset};
 use ottla_protocol::messages::consumer_group_describe::ConsumerGroupDescribeRequest;
+use ottla_protocol::messages::describe_configs::{DescribeConfigsRequest, DescribeConfigsResource};
 use ottla_protocol::messages::describe_groups::DescribeGroupsRequest;
 use ottla_protocol::messages::join_group::JoinGroupRequest;
 use ottla_protocol::messages::offset_commit::{
@@ -137,4 +138,24 @@ fn a_member_that_says_more_of_itself_than_can_be_stored_is_refused_and_one_below
     }
     // Neither is in the way of others.
     assert_eq!(join_anew(&mut connection, "other").error_code, ErrorCode::NONE);
+}
+
+#[test]
+fn a_topic_is_described_as_often_as_it_is_named() {
+    let broker = broker();
+    let mut connection = broker.connect();
+    create_topic(&mut connection, "t", 1);
+    let topic = DescribeConfigsResource {
+        resource_type: 2,
+        resource_name: "t".into(),
+        ..DescribeConfigsResource::default()
+    };
+    let request = DescribeConfigsRequest {
+        resources: vec![topic; 3],
+        include_synonyms: true,
+        include_documentation: true,
+    };
+    let results = connection.call(&request, 4).results;
+    assert_eq!(results.len(), 3);
+    assert!(results.iter().all(|result| result.error_code.is_none() && !result.configs.is_empty()));
 }

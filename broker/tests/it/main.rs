@@ -18,6 +18,7 @@ mod find_coordinator;
 mod folders;
 mod group_answers;
 mod group_lag;
+mod group_offsets;
 mod group_requests;
 mod group_restart;
 mod groups;
