@@ -23,6 +23,7 @@ use crate::flusher::{Flusher, FlusherPace};
 use crate::log_dirs::LogDirs;
 use crate::log_levels::LogLevels;
 use crate::machine_host::group::GroupHost;
+use crate::machine_host::transaction::TransactionHost;
 use crate::metrics::Metrics;
 use crate::partition::waiters::ReadyLists;
 use crate::partition_map::PartitionMap;
@@ -79,6 +80,7 @@ pub struct Broker {
     pub(crate) metrics: Metrics,
     cleaners: Arc<Cleaners>,
     pub(crate) groups: Arc<GroupHost>,
+    pub(crate) transactions: Arc<TransactionHost>,
     pub(crate) pool: BlockingPool,
     pub(crate) clock: Arc<dyn Clock>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
@@ -113,8 +115,13 @@ impl Broker {
         let log_dir_paths = config.log_dirs.clone();
         let cleaners = Cleaners::new(parts.live.peek().storage.cleaner.clone());
         parts.pool.set_threads_max(parts.live.peek().network.blocking_threads);
-        let broker = Arc::new(Self {
+        let broker = Arc::new_cyclic(|broker| Self {
             groups: GroupHost::new(parts.live.clone(), Arc::clone(&parts.clock)),
+            transactions: TransactionHost::new(
+                parts.live.fixed(),
+                Arc::clone(&parts.clock),
+                Weak::clone(broker),
+            ),
             producer_ids: ProducerIds::new(parts.node_id, Arc::clone(&parts.controller)),
             config,
             live: parts.live,
@@ -145,6 +152,7 @@ impl Broker {
         broker.start_threads()?;
         assignments::tell_all(&broker, &image);
         broker.groups.follow(&broker.partitions, &image, &delta);
+        broker.transactions.follow(&broker.partitions, &image, &delta);
         Ok(broker)
     }
 
@@ -159,6 +167,7 @@ impl Broker {
         }
         self.image.publish(Arc::clone(&image));
         self.groups.follow(&self.partitions, &image, &delta);
+        self.transactions.follow(&self.partitions, &image, &delta);
     }
 
     /// Connections are served from now on: their counts, whose limits follow the configuration.
@@ -189,10 +198,12 @@ impl Broker {
         BackgroundState { retention: self.background.retention_state(), cleaner: self.cleaners.state() }
     }
 
-    /// The broker is registered, and leads what the metadata says: from now on it coordinates groups. Led partitions are
+    /// The broker is registered, and leads what the metadata says: from now on it coordinates groups and transactions. Led partitions are
     /// loaded once, since their epochs are those of this run.
     pub(crate) fn begin_coordinating(&self) {
         self.groups.begin(&self.partitions);
+        // Behind the groups: what it finds prepared may have markers for them.
+        self.transactions.begin(&self.partitions);
     }
 
     /// Whether groups of the newer protocol are served (KIP-848): the cluster's feature and this broker's configuration
@@ -210,6 +221,8 @@ impl Broker {
         self.background.stop();
         self.cleaners.stop();
         self.mover.stop();
+        self.transactions.leave();
+        self.transactions.stop();
         self.groups.leave();
         self.groups.stop();
         for held in self.log_dirs.iter() {
@@ -265,6 +278,8 @@ impl Broker {
         }
         let groups = Arc::clone(&self.groups);
         self.start_thread("ottla-groups-due".to_owned(), move || groups.run())?;
+        let transactions = Arc::clone(&self.transactions);
+        self.start_thread("ottla-txns-due".to_owned(), move || transactions.run())?;
         let broker = Arc::downgrade(self);
         let background = self.background.clone();
         let storage = self.config.storage.clone();

@@ -23,14 +23,15 @@ use crate::context::Broker;
 use crate::delayed::waits::Waits;
 use crate::handlers::produce::Handled;
 use crate::handlers::{
-    alter_client_quotas, alter_configs, alter_partition_reassignments, alter_replica_log_dirs, api_versions,
-    consumer_group_describe, consumer_group_heartbeat, create_partitions, create_topics, delete_groups,
-    delete_records, delete_topics, describe_client_quotas, describe_cluster, describe_configs,
-    describe_groups, describe_log_dirs, describe_producers, describe_quorum, describe_topic_partitions,
-    elect_leaders, fetch, find_coordinator, heartbeat, init_producer_id, join_group, leave_group,
-    list_config_resources, list_groups, list_offsets, list_partition_reassignments, metadata, offset_commit,
-    offset_delete, offset_fetch, offset_for_leader_epoch, produce, sasl, sync_group, unregister_broker,
-    update_features,
+    add_offsets_to_txn, add_partitions_to_txn, alter_client_quotas, alter_configs,
+    alter_partition_reassignments, alter_replica_log_dirs, api_versions, consumer_group_describe,
+    consumer_group_heartbeat, create_partitions, create_topics, delete_groups, delete_records, delete_topics,
+    describe_client_quotas, describe_cluster, describe_configs, describe_groups, describe_log_dirs,
+    describe_producers, describe_quorum, describe_topic_partitions, describe_transactions, elect_leaders,
+    end_txn, fetch, find_coordinator, heartbeat, init_producer_id, join_group, leave_group,
+    list_config_resources, list_groups, list_offsets, list_partition_reassignments, list_transactions,
+    metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch, produce, sasl, sync_group,
+    txn_offset_commit, unregister_broker, update_features, write_txn_markers,
 };
 use crate::machine_host::group::GroupHost;
 use crate::metrics::meter::{Asked, Meter};
@@ -68,6 +69,11 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::DeleteRecords),
     Served::all(ApiKey::InitProducerId),
     Served::all(ApiKey::OffsetForLeaderEpoch),
+    Served::all(ApiKey::AddPartitionsToTxn),
+    Served::all(ApiKey::AddOffsetsToTxn),
+    Served::all(ApiKey::EndTxn),
+    Served::all(ApiKey::WriteTxnMarkers),
+    Served::all(ApiKey::TxnOffsetCommit),
     Served::all(ApiKey::DescribeConfigs),
     Served::all(ApiKey::AlterConfigs),
     Served::all(ApiKey::AlterReplicaLogDirs),
@@ -87,6 +93,8 @@ pub const SERVED: &[Served] = &[
     Served::all(ApiKey::DescribeCluster),
     Served::all(ApiKey::DescribeProducers),
     Served::all(ApiKey::UnregisterBroker),
+    Served::all(ApiKey::DescribeTransactions),
+    Served::all(ApiKey::ListTransactions),
     Served::all(ApiKey::ConsumerGroupHeartbeat),
     Served::all(ApiKey::ConsumerGroupDescribe),
     Served::all(ApiKey::ListConfigResources),
@@ -169,6 +177,14 @@ impl Service {
             ApiKey::DeleteTopics => delete_topics::handle(call, body(frame)?).await,
             ApiKey::DeleteRecords => delete_records::handle(call, body(frame)?),
             ApiKey::InitProducerId => init_producer_id::handle(call, body(frame)?).await,
+            ApiKey::AddPartitionsToTxn => add_partitions_to_txn::handle(call, body(frame)?).await,
+            ApiKey::AddOffsetsToTxn => add_offsets_to_txn::handle(call, body(frame)?).await,
+            ApiKey::EndTxn => end_txn::handle(call, body(frame)?).await,
+            ApiKey::WriteTxnMarkers => write_txn_markers::handle(call, body(frame)?),
+            ApiKey::TxnOffsetCommit => txn_offset_commit::handle(call, body(frame)?).await,
+            ApiKey::DescribeProducers => describe_producers::handle(call, body(frame)?),
+            ApiKey::DescribeTransactions => describe_transactions::handle(call, body(frame)?).await,
+            ApiKey::ListTransactions => list_transactions::handle(call, body(frame)?).await,
             ApiKey::OffsetForLeaderEpoch => offset_for_leader_epoch::handle(call, body(frame)?),
             ApiKey::AlterConfigs => alter_configs::replace(call, body(frame)?).await,
             ApiKey::IncrementalAlterConfigs => alter_configs::incremental(call, body(frame)?).await,
@@ -193,7 +209,6 @@ impl Service {
             ApiKey::AlterClientQuotas => alter_client_quotas::handle(call, body(frame)?).await,
             ApiKey::DescribeClientQuotas => describe_client_quotas::handle(call, body(frame)?),
             ApiKey::DescribeQuorum => describe_quorum::handle(call, body(frame)?),
-            ApiKey::DescribeProducers => describe_producers::handle(call, body(frame)?),
             // Not served: the version gate lets none through.
             _ => Reply::close().into(),
         })
@@ -283,6 +298,7 @@ impl ottla_network::Service for Service {
     }
 
     fn drain(&self) {
+        self.broker.transactions.leave();
         self.broker.groups.leave();
         self.waits.drain();
     }

@@ -14,6 +14,7 @@ pub(crate) fn of_partition(error: &PartitionError) -> ErrorCode {
         PartitionError::EpochFenced { .. } => ErrorCode::FENCED_LEADER_EPOCH,
         PartitionError::EpochUnknown { .. } => ErrorCode::UNKNOWN_LEADER_EPOCH,
         PartitionError::NotEnoughReplicas { .. } => ErrorCode::NOT_ENOUGH_REPLICAS,
+        PartitionError::NotInTransaction { .. } => ErrorCode::INVALID_TXN_STATE,
         PartitionError::Removed => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
         PartitionError::Log(error) => of_log(error),
     }

@@ -6,12 +6,12 @@ use ottla_cluster::MetadataImage;
 use ottla_model::TopicName;
 use ottla_protocol::messages::create_topics::{CreatableTopic, CreatableTopicConfig};
 
-use crate::config::BrokerConfig;
+use crate::config::{BrokerConfig, OffsetsTopic, TransactionsTopic};
 
 /// The topic of groups and their committed offsets.
 pub(crate) const CONSUMER_OFFSETS: &str = "__consumer_offsets";
 /// The topic of transactions.
-const TRANSACTION_STATE: &str = "__transaction_state";
+pub(crate) const TRANSACTION_STATE: &str = "__transaction_state";
 /// The topic of share-partitions.
 const SHARE_GROUP_STATE: &str = "__share_group_state";
 
@@ -26,23 +26,51 @@ pub(crate) fn creatable(
     image: &MetadataImage,
     topic: &TopicName,
 ) -> Option<CreatableTopic> {
-    if topic.as_str() != CONSUMER_OFFSETS {
-        return None;
-    }
-    let offsets = &config.groups.topic;
     let alive = image.brokers().filter(|broker| !broker.fenced).count();
-    let set =
-        |name: &str, value: CompactString| CreatableTopicConfig { name: name.into(), value: Some(value) };
+    // Kafka waits for that many brokers instead, which a cluster of one never gets.
+    let replicas = |factor: i16| factor.min(i16::try_from(alive).unwrap_or(i16::MAX));
+    let (num_partitions, replication_factor, configs) = match topic.as_str() {
+        CONSUMER_OFFSETS => {
+            let offsets = &config.groups.topic;
+            (offsets.partitions, replicas(offsets.replication_factor), of_offsets(offsets))
+        }
+        TRANSACTION_STATE => {
+            let transactions = &config.transactions.topic;
+            (
+                transactions.partitions,
+                replicas(transactions.replication_factor),
+                of_transactions(transactions),
+            )
+        }
+        _ => return None,
+    };
+    let configs = configs
+        .into_iter()
+        .map(|(name, value)| CreatableTopicConfig { name: name.into(), value: Some(value) })
+        .collect();
     Some(CreatableTopic {
         name: topic.clone(),
-        num_partitions: offsets.partitions,
-        // Kafka waits for that many brokers instead, which a cluster of one never gets.
-        replication_factor: offsets.replication_factor.min(i16::try_from(alive).unwrap_or(i16::MAX)),
-        configs: vec![
-            set("cleanup.policy", "compact".into()),
-            set("compression.type", "producer".into()),
-            set("segment.bytes", offsets.segment_bytes.to_compact_string()),
-        ],
+        num_partitions,
+        replication_factor,
+        configs,
         ..CreatableTopic::default()
     })
+}
+
+fn of_offsets(offsets: &OffsetsTopic) -> Vec<(&'static str, CompactString)> {
+    vec![
+        ("cleanup.policy", "compact".into()),
+        ("compression.type", "producer".into()),
+        ("segment.bytes", offsets.segment_bytes.to_compact_string()),
+    ]
+}
+
+/// Kafka sets `unclean.leader.election.enable=false` too, which is the default, and the only way here.
+fn of_transactions(transactions: &TransactionsTopic) -> Vec<(&'static str, CompactString)> {
+    vec![
+        ("compression.type", "uncompressed".into()),
+        ("cleanup.policy", "compact".into()),
+        ("min.insync.replicas", transactions.min_insync_replicas.to_compact_string()),
+        ("segment.bytes", transactions.segment_bytes.to_compact_string()),
+    ]
 }

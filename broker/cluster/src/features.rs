@@ -15,6 +15,8 @@ pub const METADATA_VERSION: &str = "metadata.version";
 pub const KRAFT_VERSION: &str = "kraft.version";
 /// `group.version`: 1 where groups of the newer protocol are served (KIP-848).
 pub const GROUP_VERSION: &str = "group.version";
+/// `transaction.version`: 2 where each end of a transaction raises its producer's epoch (KIP-890).
+pub const TRANSACTION_VERSION: &str = "transaction.version";
 /// `eligible.leader.replicas.version` (KIP-966).
 pub const ELIGIBLE_LEADER_REPLICAS_VERSION: &str = "eligible.leader.replicas.version";
 /// 3.3-IV3: the oldest that Apache Kafka 4.4 opens.
@@ -44,7 +46,7 @@ const FEATURES: [Feature; 7] = [
     Feature { name: GROUP_VERSION, min: 0, max: 1, initial: Some(1) },
     Feature { name: "share.version", min: 0, max: 2, initial: Some(2) },
     Feature { name: "streams.version", min: 0, max: 1, initial: Some(1) },
-    Feature { name: "transaction.version", min: 0, max: 2, initial: Some(2) },
+    Feature { name: TRANSACTION_VERSION, min: 0, max: 2, initial: Some(2) },
     Feature { name: KRAFT_VERSION, min: 0, max: 1, initial: None },
 ];
 

@@ -113,6 +113,9 @@ pub enum AppendFailure {
     /// The transaction of the batch is not the producer's present one.
     #[error("the producer has been fenced")]
     ProducerFenced,
+    /// The transaction of the batch has ended meanwhile.
+    #[error("the transaction is not open any more")]
+    NotInTransaction,
     /// The marker is of a transaction coordinator that was replaced.
     #[error("the transaction's coordinator has been replaced")]
     CoordinatorFenced,

@@ -1,8 +1,9 @@
-//! Ottla's group coordinator: one [`GroupMachine`] for each partition of `__consumer_offsets`, with both group protocols
-//! and the offsets that groups commit. It opens no file and no socket, reads no clock and draws no random number: events
-//! and time go in, [`Effects`] come out, and the host (the broker) carries them out.
+//! Ottla's coordinators: one [`GroupMachine`] for each partition of `__consumer_offsets`, with both group protocols and the
+//! offsets that groups commit, and one [`TransactionMachine`] for each partition of `__transaction_state`. They open no
+//! file and no socket, read no clock and draw no random number: events and time go in, [`Effects`] come out, and the host
+//! (the broker) carries them out. What both have in common is [`Machine`].
 //!
-//! **One path for serving and loading.** What a group durably is lies in the partition's log and nowhere else. `handle`
+//! **One path for serving and loading.** What a group or a transaction durably is lies in the partition's log and nowhere else. `handle`
 //! decides and gives records; the host appends them as one batch and calls `settle`, and only then are they *replayed*
 //! into the state. Loading replays the same records from the log. Hence nothing is to be undone when an append fails:
 //! `settle` with a failure only answers those who wait and takes back what was soft.
@@ -27,6 +28,7 @@ mod reply;
 mod time;
 mod timers;
 mod topics;
+mod transaction;
 
 pub use compute::{Compute, Computed};
 pub use config::{
@@ -42,3 +44,8 @@ pub use partition::coordinator_partition;
 pub use reply::{ANSWER_BYTES_MAX, Reply, refusal};
 pub use time::Now;
 pub use topics::{Topic, TopicTable, Topics};
+pub use transaction::{
+    Begun, Identity, ListFilter, MarkerOrder, MarkerOutcome, Partitions, PatternError, Transaction,
+    TransactionConfig, TransactionEffects, TransactionEvent, TransactionMachine, TransactionPattern,
+    TransactionRecordError, TransactionReply, TransactionState,
+};

@@ -18,6 +18,7 @@ use super::groups::GroupsConfig;
 use super::listener::{self, HostPort, ListenerConfig, ListenerError, Listeners};
 use super::settings::{self, ConfigError, Given, Origin, Settings, Warning};
 use super::sight::{HttpConfig, LogOutput};
+use super::transactions::TransactionsConfig;
 use crate::quotas::Window;
 
 /// Where a configuration is to be read from. The process's own environment is an argument like all else.
@@ -60,6 +61,8 @@ pub struct BrokerConfig {
     pub groups: GroupsConfig,
     /// Over which time quotas are counted.
     pub quotas: QuotasConfig,
+    /// How transactions are coordinated.
+    pub transactions: TransactionsConfig,
     /// How logs are loaded, flushed and written down.
     pub storage: StorageConfig,
     /// The HTTP endpoint and what its metrics hold.
@@ -332,6 +335,7 @@ impl BrokerConfig {
             topics: TopicRules::new(&settings),
             groups: GroupsConfig::new(&settings),
             quotas: QuotasConfig::new(&settings),
+            transactions: TransactionsConfig::new(&settings),
             storage: StorageConfig::new(&settings),
             http: HttpConfig::new(&settings)?,
             log_output: LogOutput::new(&settings),

@@ -13,8 +13,10 @@ const NETWORK_THREADS_MAX: i64 = 1024;
 
 /// The properties in the order of their names.
 pub(super) static BROKER_PROPERTIES: &[Property] = &[
-    Property::new("add.partitions.to.txn.retry.backoff.max.ms", Kind::Int(0, INT_MAX), Some("100")).high(),
-    Property::new("add.partitions.to.txn.retry.backoff.ms", Kind::Int(1, INT_MAX), Some("20")).high(),
+    Property::new("add.partitions.to.txn.retry.backoff.max.ms", Kind::Int(0, INT_MAX), Some("100"))
+        .acts("How long a produce or a commit waits at most for the end of its producer's transaction before.").high(),
+    Property::new("add.partitions.to.txn.retry.backoff.ms", Kind::Int(1, INT_MAX), Some("20"))
+        .acts("After how long it asks again whether that has ended.").high(),
     Property::new("advertised.listeners", Kind::List, None).acts(
         "Where clients are told to connect, one NAME://host:port a listener; without it the \
              address of the listener itself.",
@@ -486,7 +488,8 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
     Property::new("replica.socket.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("30000")).high(),
     Property::new("replication.quota.window.num", Kind::Int(1, INT_MAX), Some("11")).low(),
     Property::new("replication.quota.window.size.seconds", Kind::Int(1, INT_MAX), Some("1")).low(),
-    Property::new("request.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("30000")).high(),
+    Property::new("request.timeout.ms", Kind::Int(INT_MIN, INT_MAX), Some("30000"))
+        .acts("How long an answer about a transaction waits at most for what it tells of to be committed.").high(),
     Property::new("sasl.client.callback.handler.class", Kind::Class, None),
     Property::new("sasl.enabled.mechanisms", Kind::List, Some("GSSAPI")).per_broker(),
     Property::new("sasl.jaas.config", Kind::Password, None).per_broker(),
@@ -627,21 +630,31 @@ pub(super) static BROKER_PROPERTIES: &[Property] = &[
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
         Kind::Int(1, INT_MAX),
         Some("10000"),
-    ).low(),
-    Property::new("transaction.max.timeout.ms", Kind::Int(1, INT_MAX), Some("900000")).high(),
-    Property::new("transaction.partition.verification.enable", Kind::Boolean, Some("true")).cluster_wide().low(),
+    )
+        .acts("How often transactions are looked for that have taken too long.").low(),
+    Property::new("transaction.max.timeout.ms", Kind::Int(1, INT_MAX), Some("900000"))
+        .acts("The longest time that a client may ask for its transactions.").high(),
+    Property::new("transaction.partition.verification.enable", Kind::Boolean, Some("true"))
+        .acts("Whether a partition asks the coordinator before it takes the first record of a transaction.").cluster_wide().low(),
     Property::new(
         "transaction.remove.expired.transaction.cleanup.interval.ms",
         Kind::Int(1, INT_MAX),
         Some("3600000"),
-    ).low(),
-    Property::new("transaction.state.log.load.buffer.size", Kind::Int(1, INT_MAX), Some("5242880")).high(),
-    Property::new("transaction.state.log.min.isr", Kind::Int(1, INT_MAX), Some("2")).high(),
-    Property::new("transaction.state.log.num.partitions", Kind::Int(1, INT_MAX), Some("50")).high(),
-    Property::new("transaction.state.log.replication.factor", Kind::Short(1, SHORT_MAX), Some("3")).high(),
-    Property::new("transaction.state.log.segment.bytes", Kind::Int(1, INT_MAX), Some("104857600")).high(),
+    )
+        .acts("How often transactional ids are looked for that nobody uses.").low(),
+    Property::new("transaction.state.log.load.buffer.size", Kind::Int(1, INT_MAX), Some("5242880"))
+        .acts("How much of a transaction log is read at once when it is loaded.").high(),
+    Property::new("transaction.state.log.min.isr", Kind::Int(1, INT_MAX), Some("2"))
+        .acts("min.insync.replicas of the topic of transactions when it is created.").high(),
+    Property::new("transaction.state.log.num.partitions", Kind::Int(1, INT_MAX), Some("50"))
+        .acts("Partitions of the topic of transactions when it is created.").high(),
+    Property::new("transaction.state.log.replication.factor", Kind::Short(1, SHORT_MAX), Some("3"))
+        .acts("Replicas of the topic of transactions when it is created; no more than there are brokers.").high(),
+    Property::new("transaction.state.log.segment.bytes", Kind::Int(1, INT_MAX), Some("104857600"))
+        .acts("segment.bytes of the topic of transactions when it is created.").high(),
     Property::new("transaction.two.phase.commit.enable", Kind::Boolean, Some("false")).low(),
-    Property::new("transactional.id.expiration.ms", Kind::Int(1, INT_MAX), Some("604800000")).high(),
+    Property::new("transactional.id.expiration.ms", Kind::Int(1, INT_MAX), Some("604800000"))
+        .acts("A transactional id that was not used for so long is forgotten.").high(),
     Property::new("unclean.leader.election.enable", Kind::Boolean, Some("false")).acts("Whether a replica that is behind may lead; one node has none that is.").cluster_wide().high(),
 ];
 

@@ -17,6 +17,7 @@ mod rules;
 mod settings;
 mod sight;
 pub mod topic;
+mod transactions;
 
 pub use broker::{BrokerConfig, CleanerConfig, Sources, StorageConfig, UnusableConfig};
 pub use describe::{
@@ -31,6 +32,7 @@ pub use rules::Tables;
 pub use settings::{Origin, Settings, Warning};
 pub use sight::{Compat, HttpConfig, LogFormat, LogOutput};
 pub use topic::{TopicConfig, TopicConfigError};
+pub use transactions::{TransactionsConfig, TransactionsTopic};
 
 /// Every property of a broker, in the order of their names.
 #[must_use]

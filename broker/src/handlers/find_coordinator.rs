@@ -1,5 +1,5 @@
-//! FindCoordinator: the broker that leads the partition to which a group belongs. The topic of groups is created when it
-//! is first asked for. Transactions and share-partitions have no coordinator here.
+//! FindCoordinator: the broker that leads the partition to which a group or a transaction belongs. The topics in which they
+//! are kept are created when they are first asked for. Share-partitions have no coordinator here.
 
 use compact_str::CompactString;
 use ottla_cluster::MetadataImage;
@@ -13,7 +13,7 @@ use ottla_protocol::messages::find_coordinator::{
 use super::shared::{self, Node};
 use crate::auto_create;
 use crate::dispatch::Call;
-use crate::internal_topics::CONSUMER_OFFSETS;
+use crate::internal_topics::{CONSUMER_OFFSETS, TRANSACTION_STATE};
 
 /// The first version that asks for several coordinators.
 const BATCHED_SINCE: i16 = 4;
@@ -53,9 +53,9 @@ struct Lookup<'a, 'c> {
 impl Lookup<'_, '_> {
     fn find(&self, key: &str) -> Result<Node, Missing> {
         match self.key_type {
-            0 => self.group(key),
-            // Neither has a coordinator here: the answer is Kafka's while it has none.
-            1 => Err(Missing::not_available()),
+            0 => self.leader(CONSUMER_OFFSETS, key),
+            1 => self.leader(TRANSACTION_STATE, key),
+            // They have no coordinator here: the answer is Kafka's while it has none.
             2 if self.call.version() >= SHARE_SINCE && is_share_partition(key) => {
                 Err(Missing::not_available())
             }
@@ -64,13 +64,14 @@ impl Lookup<'_, '_> {
         }
     }
 
-    fn group(&self, group: &str) -> Result<Node, Missing> {
-        let Some(topic) = self.image.topic(CONSUMER_OFFSETS) else {
-            auto_create::begin(&self.call.broker_arc(), vec![CONSUMER_OFFSETS.into()]);
+    /// The leader of the partition that keeps what is told of a name.
+    fn leader(&self, topic: &'static str, name: &str) -> Result<Node, Missing> {
+        let Some(topic) = self.image.topic(topic) else {
+            auto_create::begin(&self.call.broker_arc(), vec![topic.into()]);
             return Err(Missing::not_available());
         };
         let partitions = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
-        let index = coordinator_partition(group, partitions).ok_or(Missing::not_available())?;
+        let index = coordinator_partition(name, partitions).ok_or(Missing::not_available())?;
         let listener = &self.call.connection.listener;
         let whereabouts = shared::Whereabouts::of(self.call.broker(), self.image, listener, topic);
         let partition = topic.partition(index);

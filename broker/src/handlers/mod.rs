@@ -1,5 +1,7 @@
 //! One file an API: check, call, build the response. What several share about topics and addresses is in `shared.rs`.
 
+pub(crate) mod add_offsets_to_txn;
+pub(crate) mod add_partitions_to_txn;
 pub(crate) mod alter_client_quotas;
 pub(crate) mod alter_configs;
 pub(crate) mod alter_partition_reassignments;
@@ -21,7 +23,9 @@ pub(crate) mod describe_log_dirs;
 pub(crate) mod describe_producers;
 pub(crate) mod describe_quorum;
 pub(crate) mod describe_topic_partitions;
+pub(crate) mod describe_transactions;
 pub(crate) mod elect_leaders;
+pub(crate) mod end_txn;
 pub(crate) mod fetch;
 pub(crate) mod find_coordinator;
 mod group;
@@ -33,14 +37,19 @@ pub(crate) mod list_config_resources;
 pub(crate) mod list_groups;
 pub(crate) mod list_offsets;
 pub(crate) mod list_partition_reassignments;
+pub(crate) mod list_transactions;
 pub(crate) mod metadata;
 pub(crate) mod offset_commit;
 pub(crate) mod offset_delete;
 pub(crate) mod offset_fetch;
 pub(crate) mod offset_for_leader_epoch;
 pub(crate) mod produce;
+mod produce_transactions;
 pub(crate) mod sasl;
 mod shared;
 pub(crate) mod sync_group;
+mod transaction;
+pub(crate) mod txn_offset_commit;
 pub(crate) mod unregister_broker;
 pub(crate) mod update_features;
+pub(crate) mod write_txn_markers;

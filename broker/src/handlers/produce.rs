@@ -22,6 +22,7 @@ use ottla_protocol::messages::produce::{
 };
 use ottla_storage::AppendInfo;
 
+use super::produce_transactions::{self, Answers, Questions};
 use super::shared;
 use crate::context::Broker;
 use crate::delayed::produce::{self, Unacknowledged};
@@ -63,6 +64,25 @@ pub(crate) fn handle<'a>(call: &'a Call<'_>, request: ProduceRequest) -> Handled
         let refused = refuse_all(request, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
         return Handled::Done(finish(call, acks, refused));
     }
+    let Some(questions) = Questions::of(call.broker(), &request, call.version()) else {
+        return walk(call, request, acks, Answers::default());
+    };
+    Handled::Waits(Box::pin(async move {
+        let Some(answers) = questions.ask(call).await else { return Reply::close().into() };
+        match walk(call, request, acks, answers) {
+            Handled::Done(outcome) => outcome,
+            Handled::Waits(rest) => rest.await,
+        }
+    }))
+}
+
+/// Appends batch after batch, as far as it goes without waiting.
+fn walk<'a>(
+    call: &'a Call<'_>,
+    request: ProduceRequest,
+    acks: Option<Acks>,
+    answers: Answers,
+) -> Handled<'a> {
     let timeout = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or(0));
     let broker = call.broker();
     let mut append = Append {
@@ -70,6 +90,8 @@ pub(crate) fn handle<'a>(call: &'a Call<'_>, request: ProduceRequest) -> Handled
         version: call.version(),
         acks,
         internal_allowed: call.client_id.as_deref() == Some(ADMIN_CLIENT),
+        transactions_are_asked: produce_transactions::are_asked(broker, call.version()),
+        answers,
         now_ms: broker.clock.now_ms(),
         budget_bytes: REACTOR_BYTES_MAX,
         topics: request.topic_data.into_iter(),
@@ -159,6 +181,9 @@ struct Append<'a> {
     version: i16,
     acks: Option<Acks>,
     internal_allowed: bool,
+    /// Whether batches of transactions need an answer of the coordinator, and what it has said.
+    transactions_are_asked: bool,
+    answers: Answers,
     now_ms: i64,
     /// What is left of [`REACTOR_BYTES_MAX`].
     budget_bytes: usize,
@@ -304,13 +329,16 @@ impl Append<'_> {
 
     fn append(&mut self, partition: &Arc<Partition>, batch: CheckedBatch) -> Result<AppendInfo, Refusal> {
         let acks = self.acks.ok_or(ErrorCode::INVALID_REQUIRED_ACKS)?;
-        if batch.header().is_transactional() && batch.header().producer_id().is_some() {
-            // There is no transaction coordinator, so no transactional id has a producer.
-            return Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING.into());
-        }
-        let info = partition
-            .append(batch, acks, self.now_ms)
-            .map_err(|error| Refusal::of_append(&error, partition.positions().log_start))?;
+        let in_transaction = batch.header().is_transactional() && batch.header().producer_id().is_some();
+        let appended = if in_transaction && self.transactions_are_asked {
+            if let Some(code) = self.answers.refusal(partition.topic(), partition.index()) {
+                return Err(Refusal { message: produce_transactions::message(code), ..code.into() });
+            }
+            partition.append_in_transaction(batch, acks, self.now_ms)
+        } else {
+            partition.append(batch, acks, self.now_ms)
+        };
+        let info = appended.map_err(|error| Refusal::of_append(&error, partition.positions().log_start))?;
         if !partition.is_acknowledged(info.last_offset) {
             self.unacknowledged
                 .push(Unacknowledged { partition: Arc::clone(partition), last: info.last_offset });

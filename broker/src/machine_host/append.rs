@@ -48,7 +48,15 @@ pub(super) fn append(
         );
         return Err(AppendFailure::TooLarge);
     }
-    appended(partition, partition.append(batch, Acks::InSync, now_ms))
+    appended(
+        partition,
+        match wanted {
+            Append::Records { transaction: Some(_), .. } => {
+                partition.append_in_transaction(batch, Acks::InSync, now_ms)
+            }
+            _ => partition.append(batch, Acks::InSync, now_ms),
+        },
+    )
 }
 
 fn appended(partition: &Partition, outcome: Result<AppendInfo, PartitionError>) -> Result<(), AppendFailure> {
@@ -88,6 +96,7 @@ fn failure(partition: &Partition, error: &PartitionError) -> AppendFailure {
             AppendFailure::NotLeader
         }
         PartitionError::NotEnoughReplicas { .. } => AppendFailure::Unavailable,
+        PartitionError::NotInTransaction { .. } => AppendFailure::NotInTransaction,
         PartitionError::Log(LogError::BatchTooLarge { .. }) => AppendFailure::TooLarge,
         PartitionError::Log(LogError::ProducerEpochFenced { .. }) => AppendFailure::ProducerFenced,
         PartitionError::Log(LogError::CoordinatorFenced { .. }) => AppendFailure::CoordinatorFenced,

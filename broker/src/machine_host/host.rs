@@ -4,7 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -36,10 +36,8 @@ pub(crate) trait Coordinator: Sized + Send + Sync + 'static {
     /// Does what a machine has for others. No lock is held.
     fn work(host: &Arc<Host<Self>>, shard: &Arc<Shard<Self::Machine>>, work: Work<Self::Machine>);
 
-    /// What is to be done beside the machines' own deadlines; says when it wants to be called again, on the steady clock.
-    fn tend(_host: &Arc<Host<Self>>) -> i64 {
-        NEVER
-    }
+    /// What was put off by [`Host::tend_at`] is done now.
+    fn tend(_host: &Arc<Host<Self>>) {}
 }
 
 /// What the configuration says of a host.
@@ -75,7 +73,9 @@ pub(crate) struct Host<K: Coordinator> {
     /// The beginning of the steady clock.
     begin: Instant,
     tokens: AtomicU64,
-    pub(super) alarm: Alarm,
+    alarm: Alarm,
+    /// When what was put off beside the machines' own deadlines is due.
+    tend_ms: AtomicI64,
     loaders: BlockingPool,
 }
 
@@ -92,6 +92,7 @@ impl<K: Coordinator> Host<K> {
             begin: Instant::now(),
             tokens: AtomicU64::new(1),
             alarm: Alarm::new(),
+            tend_ms: AtomicI64::new(NEVER),
             // Not bounded by places: there are as many jobs as partitions at most.
             loaders: BlockingPool::new(&format!("ottla-{}-load", K::WHAT), settings.loading_threads, 1),
         })
@@ -329,13 +330,9 @@ impl<K: Coordinator> Host<K> {
 
     /// The thread of the deadlines.
     pub(crate) fn run(self: &Arc<Self>) {
-        let mut tend_ms = NEVER;
-        loop {
-            let earliest = || self.shards.load().iter().flatten().map(|shard| shard.deadline_ms()).min();
-            let earliest = || earliest().unwrap_or(NEVER).min(tend_ms);
-            if !self.alarm.sleep(&|| self.steady_ms(), &earliest) {
-                return;
-            }
+        let of_shards = || self.shards.load().iter().flatten().map(|shard| shard.deadline_ms()).min();
+        let earliest = || of_shards().unwrap_or(NEVER).min(self.tend_ms.load(Ordering::SeqCst));
+        while self.alarm.sleep(&|| self.steady_ms(), &earliest) {
             for shard in self.shards.load().iter().flatten() {
                 if shard.deadline_ms() <= self.steady_ms() {
                     let mut outbox = Outbox::default();
@@ -343,8 +340,18 @@ impl<K: Coordinator> Host<K> {
                     self.send(shard, outbox);
                 }
             }
-            tend_ms = K::tend(self);
+            if self.tend_ms.load(Ordering::SeqCst) <= self.steady_ms() {
+                self.tend_ms.store(NEVER, Ordering::SeqCst);
+                K::tend(self);
+            }
         }
+    }
+
+    /// Has [`Coordinator::tend`] called after so many milliseconds, or before.
+    pub(super) fn tend_at(&self, after_ms: i64) {
+        let at_ms = self.now().after_ms(after_ms);
+        self.tend_ms.fetch_min(at_ms, Ordering::SeqCst);
+        self.alarm.set(at_ms);
     }
 
     /// Sends answers to those who wait, hands out work, and sees to the next deadline. No lock is held.

@@ -14,7 +14,9 @@ pub(crate) mod group;
 mod host;
 pub(crate) mod lag;
 mod load;
+pub(crate) mod markers;
 mod shard;
 mod topics;
+pub(crate) mod transaction;
 
 pub(crate) use shard::{Asked, Delivery, Uncommitted};

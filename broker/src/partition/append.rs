@@ -38,8 +38,8 @@ impl Partition {
         self.note(self.place().log.append_as_leader(batch, epoch, now_ms), size)
     }
 
-    /// Appends a transaction's marker as leader.
-    pub(crate) fn append_marker(
+    /// Appends a transaction's marker as leader; [`append_marker`](Self::append_marker) is what others call.
+    pub(super) fn append_end_of_transaction(
         self: &Arc<Self>,
         marker: CheckedBatch,
         rule: MarkerRule,

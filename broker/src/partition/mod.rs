@@ -6,6 +6,7 @@ mod positions;
 pub(crate) mod read;
 pub(crate) mod settings;
 pub(crate) mod traffic;
+pub(crate) mod verification;
 pub(crate) mod waiters;
 
 use std::fmt;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use ottla_cluster::PartitionImage;
-use ottla_model::{LeaderEpoch, NodeId, Offset, PartitionIndex, TopicName, Uuid};
+use ottla_model::{LeaderEpoch, NodeId, Offset, PartitionIndex, ProducerId, TopicName, Uuid};
 use ottla_storage::{DirectoryFailure, Log, LogDir, LogError, TopicPartition};
 
 pub(crate) use positions::Positions;
@@ -23,6 +24,7 @@ use crate::flusher::FlushQueue;
 use positions::PositionsCell;
 use settings::PartitionSettings;
 use traffic::Traffic;
+use verification::Verifications;
 use waiters::{PartitionKey, ReadyLists, Waiters};
 
 /// Who leads, as far as this broker has applied the metadata.
@@ -83,6 +85,12 @@ pub(crate) enum PartitionError {
         /// As the topic is configured.
         wanted: usize,
     },
+    /// The batch is of a transaction that its coordinator has not confirmed, or that has ended meanwhile.
+    #[error("the transaction of producer {producer_id} does not have this partition")]
+    NotInTransaction {
+        /// The producer.
+        producer_id: ProducerId,
+    },
     /// The topic is gone.
     #[error("the topic was deleted")]
     Removed,
@@ -101,6 +109,7 @@ pub(crate) struct Partition {
     settings: ArcSwap<PartitionSettings>,
     positions: PositionsCell,
     waiters: Waiters,
+    verifications: Verifications,
     removed: AtomicBool,
     /// Set while the flusher has the partition on its list of those with unflushed records.
     dirty: AtomicBool,
@@ -149,6 +158,7 @@ impl Partition {
             leadership: ArcSwap::from_pointee(leadership),
             settings: ArcSwap::new(parts.settings),
             waiters: Waiters::new(parts.ready),
+            verifications: Verifications::default(),
             removed: AtomicBool::new(false),
             dirty: AtomicBool::new(false),
             unflushed_bytes: AtomicU64::new(0),

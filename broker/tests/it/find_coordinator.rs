@@ -1,4 +1,4 @@
-//! FindCoordinator: where groups are coordinated, and that transactions and share-partitions are not. The codes and words
+//! FindCoordinator: where groups and transactions are coordinated, and that share-partitions are not. The codes and words
 //! are Apache Kafka's.
 
 use ottla_model::{ErrorCode, NodeId};
@@ -50,6 +50,25 @@ fn the_first_question_creates_the_topic_and_a_later_one_is_told_this_broker() {
 }
 
 #[test]
+fn transactions_have_a_coordinator_and_their_topic_is_created_for_it() {
+    let broker = TestBroker::start();
+    let mut connection = broker.connect();
+    let first = find(&mut connection, "producer", 1, 1);
+    assert_eq!(first.error_code, ErrorCode::COORDINATOR_NOT_AVAILABLE);
+    while find(&mut connection, "producer", 1, 1).error_code == ErrorCode::COORDINATOR_NOT_AVAILABLE {}
+    for version in [1, 3, 4, 6] {
+        let answer = find(&mut connection, "producer", 1, version);
+        let told = answer.coordinators.first().map_or(answer.node_id, |only| only.node_id);
+        assert_eq!(told, broker.running().node_id(), "version {version}");
+    }
+    let partitions =
+        broker.running().broker().image().topic("__transaction_state").map(|it| it.partitions.len());
+    assert_eq!(partitions, Some(50));
+    let groups = find(&mut connection, "group", 0, 1);
+    assert_eq!(groups.error_code, ErrorCode::COORDINATOR_NOT_AVAILABLE, "groups' is another one");
+}
+
+#[test]
 fn several_coordinators_are_told_in_the_order_of_the_question() {
     let broker = TestBroker::start();
     let mut connection = broker.connect();
@@ -71,8 +90,6 @@ fn what_has_no_coordinator_is_refused_with_kafkas_codes() {
     let mut connection = broker.connect();
     let share = "group:AAAAAAAAAAAAAAAAAAAAAQ:0";
     for (key, key_type, version, code) in [
-        ("producer", 1, 1, ErrorCode::COORDINATOR_NOT_AVAILABLE),
-        ("producer", 1, 6, ErrorCode::COORDINATOR_NOT_AVAILABLE),
         (share, 2, 1, ErrorCode::INVALID_REQUEST),
         (share, 2, 5, ErrorCode::INVALID_REQUEST),
         (share, 2, 6, ErrorCode::COORDINATOR_NOT_AVAILABLE),

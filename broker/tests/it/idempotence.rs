@@ -126,18 +126,6 @@ fn many_producers_at_once_never_share_an_id() {
 }
 
 #[test]
-fn transactional_producers_are_refused_for_good() {
-    let (_broker, mut connection) = start();
-    let code = |connection: &mut Connection, id: &str| {
-        let request = InitProducerIdRequest { transactional_id: Some(id.into()), ..plain() };
-        init(connection, &request).error_code
-    };
-    assert_eq!(code(&mut connection, "shop"), ErrorCode::UNSUPPORTED_VERSION);
-    assert_eq!(code(&mut connection, ""), ErrorCode::INVALID_REQUEST);
-    assert!(!ErrorCode::UNSUPPORTED_VERSION.is_retriable());
-}
-
-#[test]
 fn id_and_epoch_come_together_or_not_at_all() {
     let (_broker, mut connection) = start();
     let with = |id: i64, epoch: i16| InitProducerIdRequest {

@@ -38,6 +38,7 @@ mod service_manager;
 mod start;
 mod stop;
 mod topics;
+mod transactions;
 mod twin;
 
 /// The binary under test.

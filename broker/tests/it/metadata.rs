@@ -220,7 +220,7 @@ fn the_topic_of_groups_is_made_for_whoever_asks_and_as_kafka_makes_it() {
 fn topics_of_coordinators_that_are_not_here_are_not_made() {
     let broker = TestBroker::start();
     let mut connection = broker.connect();
-    for name in ["__transaction_state", "__share_group_state"] {
+    for name in ["__share_group_state"] {
         for _ in 0..2 {
             let topic = only(connection.call(&named(&[name]), 9));
             assert_eq!(topic.error_code, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);

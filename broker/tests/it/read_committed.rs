@@ -1,5 +1,5 @@
-//! Readers of committed records, in a log that holds transactions: written here into the directory of a stopped broker,
-//! since transactions cannot be produced yet.
+//! Readers of committed records, in a log that holds transactions: written here into the directory of a stopped broker, so
+//! that no coordinator has to do with it.
 
 use std::path::Path;
 

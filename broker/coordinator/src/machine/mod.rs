@@ -277,6 +277,7 @@ pub(crate) const fn failure_code(failure: AppendFailure) -> ErrorCode {
         AppendFailure::Unavailable => ErrorCode::COORDINATOR_NOT_AVAILABLE,
         AppendFailure::NotLeader => ErrorCode::NOT_COORDINATOR,
         AppendFailure::ProducerFenced => ErrorCode::INVALID_PRODUCER_EPOCH,
+        AppendFailure::NotInTransaction => ErrorCode::INVALID_TXN_STATE,
         AppendFailure::CoordinatorFenced => ErrorCode::TRANSACTION_COORDINATOR_FENCED,
         AppendFailure::TooLarge | AppendFailure::Other => ErrorCode::UNKNOWN_SERVER_ERROR,
     }

@@ -11,6 +11,7 @@ use super::GroupMachine;
 use crate::group::Group;
 use crate::group::classic::ClassicGroup;
 use crate::records;
+use crate::transaction::TransactionRecordError;
 
 /// What became of a replayed record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,9 @@ pub enum ReplayError {
     /// Its bytes are damaged, or its value is of a version that is not known here.
     #[error("a record of __consumer_offsets cannot be read: {0}")]
     Record(#[from] CoordinatorRecordError),
+    /// The same of a transaction's record.
+    #[error("a record of __transaction_state cannot be read: {0}")]
+    Transaction(#[from] TransactionRecordError),
 }
 
 impl GroupMachine {

@@ -1,4 +1,4 @@
-//! The group machines from outside: events in, effects out, and the log between two lives of a machine.
+//! The machines from outside: events in, effects out, and the log between two lives of a machine.
 
 mod assignors;
 mod classic_join;
@@ -10,3 +10,4 @@ mod kafka_log;
 mod offsets;
 mod partitions;
 mod random;
+mod transactions;

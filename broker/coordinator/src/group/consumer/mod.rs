@@ -27,6 +27,7 @@ use compact_str::CompactString;
 use ottla_model::{ErrorCode, GroupId, TopicName};
 
 pub(crate) use hash::TopicHashes;
+pub(crate) use regex::whole_match;
 pub(crate) use state::ConsumerGroup;
 pub(crate) use validate::CommitGate;
 

@@ -37,22 +37,30 @@ pub(crate) fn check(pattern: &str) -> Result<(), Refusal> {
 }
 
 fn compile(pattern: &str) -> Result<Regex, Refusal> {
-    let refuse = |why: &str| {
-        let message = format!("SubscribedTopicRegex `{pattern}` is not a valid regular expression: {why}.");
-        Refusal::new(ErrorCode::INVALID_REGULAR_EXPRESSION, message)
-    };
     if pattern.len() > PATTERN_BYTES_MAX {
         let message =
             format!("SubscribedTopicRegex has {} bytes, the limit is {PATTERN_BYTES_MAX}.", pattern.len());
         return Err(Refusal::new(ErrorCode::INVALID_REGULAR_EXPRESSION, message));
     }
+    whole_match(pattern).map_err(|why| {
+        let message = format!("SubscribedTopicRegex `{pattern}` is not a valid regular expression: {why}.");
+        Refusal::new(ErrorCode::INVALID_REGULAR_EXPRESSION, message)
+    })
+}
+
+/// An expression of RE2's that has to match whole texts; what is wrong with it otherwise.
+pub(crate) fn whole_match(pattern: &str) -> Result<Regex, String> {
+    if pattern.len() > PATTERN_BYTES_MAX {
+        return Err(format!("it has {} bytes, the limit is {PATTERN_BYTES_MAX}", pattern.len()));
+    }
+    let build = |text: &str| {
+        let built = RegexBuilder::new(text).size_limit(COMPILED_BYTES_MAX).build();
+        built.map_err(|error| one_line(&error))
+    };
     let ours = from_re2(pattern);
     // Alone first: what is only whole within the group around it is no expression, as `a)(b`.
-    let alone = RegexBuilder::new(&ours).size_limit(COMPILED_BYTES_MAX).build();
-    alone.map_err(|error| refuse(&one_line(&error)))?;
-    let whole = format!("\\A(?:{ours})\\z");
-    let whole = RegexBuilder::new(&whole).size_limit(COMPILED_BYTES_MAX).build();
-    whole.map_err(|error| refuse(&one_line(&error)))
+    build(&ours)?;
+    build(&format!("\\A(?:{ours})\\z"))
 }
 
 /// The few things that RE2 writes otherwise than the crate: `\Q…\E` around literal text, and classes in which `[`, `&` and
