@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ottla_cluster::{ControllerRequest, ControllerResponse};
 use ottla_model::TopicName;
+use ottla_network::Repeats;
 use ottla_protocol::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
 use parking_lot::Mutex;
 
@@ -20,6 +21,8 @@ const TIMEOUT_MS: i32 = 30_000;
 #[derive(Debug, Default)]
 pub(crate) struct AutoCreate {
     under_way: Mutex<HashSet<TopicName>>,
+    /// Clients ask again and again.
+    failures: Repeats,
 }
 
 impl AutoCreate {
@@ -67,11 +70,23 @@ async fn create(broker: Arc<Broker>, names: Vec<TopicName>) {
             broker.image.wait_for(reply.offset).await;
             if let ControllerResponse::CreateTopics(response) = reply.response {
                 for topic in response.topics.iter().filter(|topic| !topic.error_code.is_none()) {
-                    tracing::warn!(topic = %topic.name, code = %topic.error_code, "a topic was not auto-created");
+                    if let Some(left_out) = broker.auto_create.failures.due() {
+                        let (topic, code) = (&topic.name, topic.error_code);
+                        tracing::warn!(
+                            %topic,
+                            %code,
+                            left_out,
+                            "a topic that a client asked for was not auto-created"
+                        );
+                    }
                 }
             }
         }
-        Err(error) => tracing::warn!(%error, "no topic was auto-created"),
+        Err(error) => {
+            if let Some(left_out) = broker.auto_create.failures.due() {
+                tracing::warn!(%error, left_out, "no topic was auto-created: there is no controller to ask");
+            }
+        }
     }
     broker.auto_create.end(&names);
 }

@@ -391,7 +391,9 @@ impl Call<'_> {
                 Ok(reply.response)
             }
             Err(error) => {
-                tracing::warn!(%error, "a request could not be brought to the controller");
+                if let Some(left_out) = broker.metrics.controller_failures.due() {
+                    tracing::warn!(%error, left_out, "a request could not be brought to the controller");
+                }
                 Err(ErrorCode::NOT_CONTROLLER)
             }
         }

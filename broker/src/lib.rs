@@ -29,7 +29,6 @@ mod producer_ids;
 mod quotas;
 mod reconcile;
 mod reconfigure;
-mod repeats;
 mod reply;
 mod room;
 mod run;

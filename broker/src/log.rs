@@ -1,5 +1,5 @@
 //! How an event stands in the log: a line for people, or a JSON object a line (`log.format`). What is told stands where it
-//! happens, how often it may repeat in `repeats.rs`.
+//! happens, how often it may repeat in `ottla_network::Repeats`.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal as _};

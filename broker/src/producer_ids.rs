@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ottla_cluster::{ControllerLink, ControllerRequest, ControllerResponse};
 use ottla_model::{ErrorCode, NodeId, ProducerId};
+use ottla_network::Repeats;
 use ottla_protocol::messages::allocate_producer_ids::AllocateProducerIdsRequest;
 use parking_lot::Mutex;
 
@@ -15,6 +16,8 @@ pub(crate) struct ProducerIds {
     block: Mutex<Block>,
     /// One request for a block at a time; whoever comes meanwhile waits for it and takes from the same block.
     refill: tokio::sync::Mutex<()>,
+    /// Producers ask again and again.
+    failures: Repeats,
 }
 
 #[derive(Default)]
@@ -25,7 +28,13 @@ struct Block {
 
 impl ProducerIds {
     pub(crate) fn new(node_id: NodeId, controller: Arc<dyn ControllerLink>) -> Self {
-        Self { node_id, controller, block: Mutex::default(), refill: tokio::sync::Mutex::new(()) }
+        Self {
+            node_id,
+            controller,
+            block: Mutex::default(),
+            refill: tokio::sync::Mutex::new(()),
+            failures: Repeats::default(),
+        }
     }
 
     /// An id that no producer had before. Dropping the future loses at most a block of ids.
@@ -59,7 +68,9 @@ impl ProducerIds {
         let reply = match self.controller.call(ControllerRequest::AllocateProducerIds(request)).await {
             Ok(reply) => reply,
             Err(error) => {
-                tracing::warn!(%error, "no block of producer ids");
+                if let Some(left_out) = self.failures.due() {
+                    tracing::warn!(%error, left_out, "no block of producer ids: idempotent producers have to wait");
+                }
                 return Err(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
             }
         };
@@ -67,7 +78,10 @@ impl ProducerIds {
             return Err(ErrorCode::UNKNOWN_SERVER_ERROR);
         };
         if !response.error_code.is_none() || response.producer_id_len <= 0 {
-            tracing::warn!(code = %response.error_code, "no block of producer ids");
+            if let Some(left_out) = self.failures.due() {
+                let code = response.error_code;
+                tracing::warn!(%code, left_out, "no block of producer ids: idempotent producers have to wait");
+            }
             return Err(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
         }
         let next = response.producer_id_start.get();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ottla_storage::TopicPartition;
 
-use crate::repeats::Repeats;
+use ottla_network::Repeats;
 
 /// The failures of one directory.
 #[derive(Debug, Default)]
@@ -14,6 +14,7 @@ pub(crate) struct WriteErrors {
     writes: Repeats,
     checkpoints: Repeats,
     reads: Repeats,
+    coordinators: Repeats,
 }
 
 impl WriteErrors {
@@ -33,6 +34,23 @@ impl WriteErrors {
                 left_out,
                 "records cannot be written: producers get error 56 until the disk has room or is mended; a directory \
                  that went offline comes back with a restart"
+            );
+        }
+    }
+
+    /// A coordinator's records were not written, for a reason that is not the disk's.
+    pub(crate) fn of_coordinator(
+        &self,
+        partition: &TopicPartition,
+        error: &dyn fmt::Display,
+        what: &'static str,
+    ) {
+        if let Some(left_out) = self.coordinators.due() {
+            tracing::error!(
+                %partition,
+                %error,
+                left_out,
+                "a coordinator's records were not appended, {what}: members and producers get an error"
             );
         }
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use socket2::SockRef;
@@ -17,15 +17,13 @@ use crate::config::ServerConfig;
 use crate::error::StartError;
 use crate::metrics::{AcceptorMetrics, add};
 use crate::reactor::ReactorHandle;
+use crate::repeats::Repeats;
 use crate::server::{Ready, start_thread};
 use crate::service::ConnectionInfo;
 use crate::shutdown::Phase;
 
 /// Pause after a failure that is ours, such as having no descriptor left; the system keeps who waits.
 const ACCEPT_RETRY_TIME: Duration = Duration::from_millis(50);
-
-/// The shortest time between two warnings of one kind.
-const WARNING_PAUSE: Duration = Duration::from_secs(10);
 
 /// A socket that listens.
 #[derive(Debug)]
@@ -73,9 +71,9 @@ impl Acceptor {
             slots,
             metrics,
             next_id: AtomicUsize::new(0),
-            accept_warnings: Pace::default(),
-            address_warnings: Pace::default(),
-            total_warnings: Pace::default(),
+            accept_warnings: Repeats::default(),
+            address_warnings: Repeats::default(),
+            total_warnings: Repeats::default(),
         });
         for listener in listeners {
             match tokio::net::TcpListener::from_std(listener.socket) {
@@ -100,27 +98,9 @@ struct Desk {
     slots: Arc<ConnectionSlots>,
     metrics: Arc<AcceptorMetrics>,
     next_id: AtomicUsize,
-    accept_warnings: Pace,
-    address_warnings: Pace,
-    total_warnings: Pace,
-}
-
-/// Lets one warning pass every while.
-#[derive(Debug, Default)]
-struct Pace {
-    passed_at: Mutex<Option<Instant>>,
-}
-
-impl Pace {
-    fn is_due(&self, now: Instant) -> bool {
-        let mut passed_at = self.passed_at.lock();
-        let is_due =
-            passed_at.is_none_or(|passed_at| now.saturating_duration_since(passed_at) >= WARNING_PAUSE);
-        if is_due {
-            *passed_at = Some(now);
-        }
-        is_due
-    }
+    accept_warnings: Repeats,
+    address_warnings: Repeats,
+    total_warnings: Repeats,
 }
 
 async fn accept_from(listener: Arc<str>, socket: tokio::net::TcpListener, desk: Arc<Desk>) {
@@ -137,8 +117,8 @@ async fn accept_from(listener: Arc<str>, socket: tokio::net::TcpListener, desk: 
                 ) => {}
             Err(error) => {
                 add(&desk.metrics.accept_failures, 1);
-                if desk.accept_warnings.is_due(Instant::now()) {
-                    tracing::warn!(%listener, %error, "cannot accept connections; trying on");
+                if let Some(left_out) = desk.accept_warnings.due() {
+                    tracing::warn!(%listener, %error, left_out, "cannot accept connections; trying on");
                 }
                 tokio::time::sleep(ACCEPT_RETRY_TIME).await;
             }
@@ -151,8 +131,8 @@ impl Desk {
     async fn admit(&self, listener: &Arc<str>, stream: TcpStream, peer: SocketAddr) {
         let Some(of_address) = self.slots.take_address(peer.ip()) else {
             add(&self.metrics.refused_per_ip, 1);
-            if self.address_warnings.is_due(Instant::now()) {
-                tracing::warn!(%listener, %peer, "connection refused: its address has as many as it may");
+            if let Some(left_out) = self.address_warnings.due() {
+                tracing::warn!(%listener, %peer, left_out, "connection refused: its address has as many as it may");
             }
             return;
         };
@@ -164,9 +144,11 @@ impl Desk {
                 return;
             }
         };
-        if self.slots.is_full() && self.total_warnings.is_due(Instant::now()) {
+        if self.slots.is_full()
+            && let Some(left_out) = self.total_warnings.due()
+        {
             let connections = self.slots.open();
-            tracing::warn!(%listener, connections, "as many connections as there may be: others wait until one ends");
+            tracing::warn!(%listener, connections, left_out, "as many connections as there may be: others wait until one ends");
         }
         let in_total = self.slots.take_total().await;
         let Some(reactor) = self.reactors.iter().min_by_key(|reactor| reactor.load.get()) else { return };
@@ -339,14 +321,6 @@ impl Drop for LoadSlot {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_warning_passes_every_while() {
-        let pace = Pace::default();
-        let begin = Instant::now();
-        let due = [0, 1, 9, 10, 11, 20].map(|seconds| pace.is_due(begin + Duration::from_secs(seconds)));
-        assert_eq!(due, [true, false, false, true, false, true]);
-    }
 
     #[test]
     fn an_address_has_its_own_limit_and_its_slots_return() {

@@ -25,6 +25,8 @@ mod frame;
 mod metrics;
 #[cfg(feature = "server")]
 mod reactor;
+#[cfg(feature = "server")]
+mod repeats;
 mod requester;
 #[cfg(feature = "server")]
 mod sendfile;
@@ -50,6 +52,8 @@ pub use frame::{FRAME_HEAD_BYTES, FrameLengthError};
 pub use metrics::{NetworkMeters, NetworkSnapshot};
 #[cfg(feature = "server")]
 pub use reactor::ReactorContext;
+#[cfg(feature = "server")]
+pub use repeats::{REPEATS_PAUSE, Repeats, RepeatsBy};
 pub use requester::{FrameReceiver, FrameSender, Requester, RequesterConfig};
 #[cfg(feature = "server")]
 pub use server::Server;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::acceptor::ConnectionSlots;
 use crate::admission::Admission;
 use crate::connection::End;
+use crate::repeats::Repeats;
 
 /// One reactor's counters. Relaxed: each stands for itself.
 #[derive(Debug, Default)]
@@ -20,6 +21,9 @@ pub(crate) struct ReactorMetrics {
     pub(crate) file_bytes_out: AtomicU64,
     pub(crate) cold_file_steps: AtomicU64,
     pub(crate) admission_waits: AtomicU64,
+    /// What clients can make happen as often as they like is told now and then.
+    pub(crate) file_failures: Repeats,
+    pub(crate) panics: Repeats,
 }
 
 /// Counters that belong to no reactor.

@@ -17,7 +17,7 @@ use crate::context::Broker;
 use crate::identity;
 use crate::partition::Partition;
 use crate::partition::waiters::PartitionKey;
-use crate::repeats::RepeatsBy;
+use ottla_network::RepeatsBy;
 
 /// The shortest time between two events about one log's failures.
 const FAILURES_PAUSE: Duration = Duration::from_secs(600);

@@ -19,7 +19,15 @@ pub(crate) fn purge(broker: &Broker) -> bool {
             }
             Err(error) => {
                 all = false;
-                tracing::error!(directory = %held.dir.path().display(), %error, "deleted files not removed");
+                let directory = held.dir.path().display().to_string();
+                if let Some(left_out) = broker.background.deletion_failure_due(&directory) {
+                    tracing::error!(
+                        directory,
+                        %error,
+                        left_out,
+                        "files of deleted segments or topics could not be removed and keep their room; tried again"
+                    );
+                }
             }
         }
     }

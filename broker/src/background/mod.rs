@@ -12,6 +12,7 @@ mod retention;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use ottla_network::RepeatsBy;
 use parking_lot::{Condvar, Mutex};
 
 use crate::config::StorageConfig;
@@ -50,6 +51,7 @@ struct Shared {
     timetable: Mutex<Timetable>,
     changed: Condvar,
     retention: Mutex<RetentionState>,
+    deletion_failures: RepeatsBy<String>,
 }
 
 #[derive(Default)]
@@ -77,6 +79,11 @@ impl Background {
     pub(crate) fn stop(&self) {
         self.shared.timetable.lock().stopping = true;
         self.shared.changed.notify_one();
+    }
+
+    /// Whether one more failure to delete in this directory is told, and how many were not.
+    fn deletion_failure_due(&self, directory: &str) -> Option<u64> {
+        self.shared.deletion_failures.due(directory.to_owned())
     }
 
     pub(crate) fn retention_state(&self) -> RetentionState {

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::context::Broker;
 use crate::partition_map::PartitionMap;
-use crate::repeats::RepeatsBy;
+use ottla_network::RepeatsBy;
 
 /// The shortest time between two events about one failure.
 const FAILURES_PAUSE: Duration = Duration::from_secs(600);

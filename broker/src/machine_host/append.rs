@@ -28,24 +28,20 @@ pub(super) fn append(
             return marker
                 .to_batch(*producer_id, *producer_epoch, now_ms)
                 .map_err(|error| {
-                    tracing::error!(partition = %partition.name(), %error, "a marker makes no batch");
+                    tell(partition, &error, "a marker makes no batch");
                     AppendFailure::Other
                 })
                 .and_then(|batch| appended(partition, partition.append_marker(batch, rule, now_ms)));
         }
     };
     let batch = batch.map_err(|error| {
-        tracing::error!(partition = %partition.name(), %error, "a coordinator's records make no batch");
+        tell(partition, &error, "they make no batch");
         AppendFailure::TooLarge
     })?;
     let limit = partition.settings().rules.max_message_bytes;
     if batch.size() > limit {
-        tracing::warn!(
-            partition = %partition.name(),
-            size = batch.size(),
-            limit,
-            "a coordinator's records are larger than max.message.bytes allows"
-        );
+        let size = batch.size();
+        tell(partition, &format_args!("{size} bytes"), "they are larger than max.message.bytes allows");
         return Err(AppendFailure::TooLarge);
     }
     appended(
@@ -101,8 +97,12 @@ fn failure(partition: &Partition, error: &PartitionError) -> AppendFailure {
         PartitionError::Log(LogError::ProducerEpochFenced { .. }) => AppendFailure::ProducerFenced,
         PartitionError::Log(LogError::CoordinatorFenced { .. }) => AppendFailure::CoordinatorFenced,
         PartitionError::Log(error) => {
-            tracing::error!(partition = %partition.name(), %error, "a coordinator's records were not appended");
+            tell(partition, &error, "the log refuses them");
             AppendFailure::Other
         }
     }
+}
+
+fn tell(partition: &Partition, error: &dyn std::fmt::Display, what: &'static str) {
+    partition.place().flush.errors.of_coordinator(partition.name(), error, what);
 }

@@ -10,7 +10,7 @@ use ottla_network::{Course, Outcome};
 use ottla_protocol::api::ApiKey;
 
 use super::requests::{ApiMetrics, Client, Phase, Phases, ReactorMetrics};
-use crate::repeats::Repeats;
+use ottla_network::Repeats;
 
 /// The shortest time between two events about slow requests of one reactor.
 const SLOW_PAUSE: Duration = Duration::from_secs(1);

@@ -26,7 +26,7 @@
 //! 3. docs/operations.md lists every family; its table is rendered (`OTTLA_RENDER=1 cargo test -p ottla-broker --test it
 //!    metrics_docs`).
 //!
-//! A thing that a reactor counts for each API stands in [`requests`]; for what repeats in the log see `repeats.rs`.
+//! A thing that a reactor counts for each API stands in [`requests`]; for what repeats in the log see `ottla_network::Repeats`.
 
 mod counter;
 pub(crate) mod export;
@@ -38,6 +38,7 @@ pub(crate) mod requests;
 use std::sync::Arc;
 use std::time::Instant;
 
+use ottla_network::Repeats;
 use parking_lot::Mutex;
 
 pub use counter::{Counter, Gauge};
@@ -53,6 +54,8 @@ pub(crate) struct Metrics {
     reactors: Box<[Arc<ReactorMetrics>]>,
     /// When the reactors' processor time was last looked at, and what it was.
     last_look: Mutex<(Instant, f64)>,
+    /// Requests that found no controller, for the log.
+    pub(crate) controller_failures: Repeats,
 }
 
 impl Metrics {
@@ -63,6 +66,7 @@ impl Metrics {
             started,
             started_ms: now_ms,
             last_look: Mutex::new((started, 0.0)),
+            controller_failures: Repeats::default(),
             reactors: (0..reactors).map(|_| Arc::default()).collect(),
         }
     }

@@ -5,6 +5,7 @@ use std::os::unix::net::UnixDatagram;
 use ottla_testkit::{TIME_MAX, TestProcess};
 
 use crate::BROKER;
+use crate::requests::create_topic;
 
 #[test]
 fn the_service_manager_learns_when_the_broker_serves_and_when_it_stops() {
@@ -45,5 +46,22 @@ fn with_log_format_json_every_line_of_the_log_is_an_object() {
             rest = rest.split_once(key).unwrap_or_else(|| panic!("{key} is not in {line}")).1;
         }
         assert!(line.ends_with('}'), "{line}");
+    }
+}
+
+#[test]
+fn a_slow_request_is_told_with_its_phases_and_a_limit_of_zero_tells_of_none() {
+    for (limit, is_told) in [("1", true), ("0", false)] {
+        let process = TestProcess::builder(BROKER).set("log.slow.request.ms", limit).start();
+        // A folder and several files for each of them, made durable: no disk does that within a millisecond.
+        create_topic(&mut process.connect(), "wide", 200);
+        let exit = process.terminate();
+        let line = exit.stderr.lines().find(|line| line.contains("a request was slow"));
+        assert_eq!(line.is_some(), is_told, "{}", exit.stderr);
+        if let Some(line) = line {
+            for part in ["api=CreateTopics", "total_ms=", "queue_ms=", "local_ms=", "wait_ms=", "send_ms="] {
+                assert!(line.contains(part), "{part} is not in {line}");
+            }
+        }
     }
 }

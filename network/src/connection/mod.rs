@@ -95,8 +95,16 @@ pub(crate) async fn serve<S: Service>(
     };
     match end {
         End::Panicked => {
-            let client = service.describe(&state);
-            tracing::error!(peer = %info.peer, listener = %info.listener, client, "a request panicked; its connection is closed");
+            if let Some(left_out) = life.reactor.metrics.panics.due() {
+                let client = service.describe(&state);
+                tracing::error!(
+                    peer = %info.peer,
+                    listener = %info.listener,
+                    client,
+                    left_out,
+                    "a request panicked, which is a fault of ours; its connection is closed"
+                );
+            }
         }
         end => tracing::debug!(peer = %info.peer, listener = %info.listener, ?end, "connection ended"),
     }

@@ -148,7 +148,7 @@ impl Output {
                     return Poll::Ready(Ok(Sent::Turn));
                 }
                 ready!(self.poll_cached(cx, pool, metrics))?;
-                let sent = ready!(self.poll_send_file(cx, stream, *file_bytes_left))?;
+                let sent = ready!(self.poll_send_file(cx, stream, *file_bytes_left, metrics))?;
                 add(&metrics.bytes_out, sent);
                 self.sent_bytes += sent;
                 add(&metrics.file_bytes_out, sent);
@@ -264,7 +264,7 @@ impl Output {
                 }
                 Ok(Probe::Cut) => return Poll::Ready(Err(End::FileCut)),
                 Ok(Probe::Cold) => {}
-                Err(error) => return Poll::Ready(Err(file_failed(&error))),
+                Err(error) => return Poll::Ready(Err(file_failed(&error, metrics))),
             }
             add(&metrics.cold_file_steps, 1);
             let (pool, file) = (pool.clone(), Arc::clone(&slice.file));
@@ -284,8 +284,8 @@ impl Output {
                 Ok(())
             }
             Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(End::FileCut),
-            Ok(Err(error)) => Err(file_failed(&error)),
-            Err(error) => Err(file_failed(&io::Error::other(error))),
+            Ok(Err(error)) => Err(file_failed(&error, metrics)),
+            Err(error) => Err(file_failed(&io::Error::other(error), metrics)),
         })
     }
 
@@ -294,6 +294,7 @@ impl Output {
         cx: &mut Context<'_>,
         stream: &mut TcpStream,
         bytes_max: u64,
+        metrics: &ReactorMetrics,
     ) -> Poll<Result<u64, End>> {
         let Some(Chunk::File(FileChunk { slice, cached })) = self.queue.front_mut() else {
             return Poll::Ready(Ok(0));
@@ -315,7 +316,7 @@ impl Output {
                 Poll::Ready(Ok(sent))
             }
             Err(error) if matches!(error.raw_os_error(), Some(code) if code == rustix::io::Errno::IO.raw_os_error()) => {
-                Poll::Ready(Err(file_failed(&error)))
+                Poll::Ready(Err(file_failed(&error, metrics)))
             }
             Err(_) => Poll::Ready(Err(End::ConnectionFailed)),
         }
@@ -325,8 +326,10 @@ impl Output {
 /// Chunks whose memory an empty queue keeps.
 const CHUNKS_KEPT: usize = 4;
 
-fn file_failed(error: &io::Error) -> End {
-    tracing::warn!(%error, "a file could not be read for a reply");
+fn file_failed(error: &io::Error, metrics: &ReactorMetrics) -> End {
+    if let Some(left_out) = metrics.file_failures.due() {
+        tracing::warn!(%error, left_out, "a file could not be read for a reply, and its connection is closed: look at the disk");
+    }
     End::FileFailed
 }
 

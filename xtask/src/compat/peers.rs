@@ -20,7 +20,7 @@ pub(crate) enum Peer {
     Kcat,
     /// confluent-kafka, kafka-python and aiokafka.
     Python,
-    /// franz-go.
+    /// franz-go and Sarama.
     Go,
     /// kafkajs.
     Node,
@@ -211,7 +211,7 @@ impl Peers {
 
     fn build_go(&self) -> Result<()> {
         let go = self.steps.join("go");
-        let sources = ["go.mod", "go.sum", "member/main.go"].map(|name| go.join(name));
+        let sources = ["go.mod", "go.sum", "collect/main.go", "member/main.go"].map(|name| go.join(name));
         once_for(&sources, &self.go_programs(), || {
             let compiler = self.tool("go", "version", &go, "the Go compiler")?;
             println!("compat: building the Go clients");

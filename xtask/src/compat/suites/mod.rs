@@ -2,6 +2,7 @@
 
 mod batches;
 mod dump_log;
+mod exporter;
 mod group_tools;
 mod groups;
 mod java_tools;
@@ -89,6 +90,13 @@ pub(crate) const SUITES: &[Suite] = &[
         needs: &[Peer::Java, Peer::Python],
         needs_both: false,
         run: group_tools::run,
+    },
+    Suite {
+        name: "exporter",
+        about: "what a metrics exporter learns as a client (Sarama), and the same names on our own page",
+        needs: &[Peer::Java, Peer::Python, Peer::Go],
+        needs_both: false,
+        run: exporter::run,
     },
     Suite {
         name: "log-rounds",

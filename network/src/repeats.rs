@@ -1,5 +1,6 @@
 //! What may repeat in the log, as often as requests fail or a thread tries again: the first event is told at once, later
-//! ones at most every while, each with how many were left out since the last.
+//! ones at most every while, each with how many were left out since the last. For the whole process: what lies above the
+//! network takes it from here.
 //!
 //! ```text
 //! if let Some(left_out) = self.repeats.due() {
@@ -14,20 +15,20 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 /// The pause of those who have no reason for another one.
-pub(crate) const PAUSE: Duration = Duration::from_secs(10);
+pub const REPEATS_PAUSE: Duration = Duration::from_secs(10);
 /// Kinds of events of one [`RepeatsBy`] that are told apart; those beyond share one pause.
 const KINDS_MAX: usize = 1000;
 
 /// Events of one kind.
 #[derive(Debug)]
-pub(crate) struct Repeats {
+pub struct Repeats {
     pause: Duration,
     state: Mutex<State>,
 }
 
 /// Events of many kinds, such as one a partition, each with a pause of its own.
 #[derive(Debug)]
-pub(crate) struct RepeatsBy<K> {
+pub struct RepeatsBy<K> {
     pause: Duration,
     kinds: Mutex<HashMap<Option<K>, State>>,
 }
@@ -40,12 +41,13 @@ struct State {
 
 impl Repeats {
     /// At most one event in so long.
-    pub(crate) const fn every(pause: Duration) -> Self {
+    #[must_use]
+    pub const fn every(pause: Duration) -> Self {
         Self { pause, state: Mutex::new(State { told_at: None, left_out: 0 }) }
     }
 
     /// Whether one more is told now, and how many were not since the last that was.
-    pub(crate) fn due(&self) -> Option<u64> {
+    pub fn due(&self) -> Option<u64> {
         self.due_at(Instant::now())
     }
 
@@ -56,18 +58,19 @@ impl Repeats {
 
 impl Default for Repeats {
     fn default() -> Self {
-        Self::every(PAUSE)
+        Self::every(REPEATS_PAUSE)
     }
 }
 
 impl<K: Hash + Eq> RepeatsBy<K> {
     /// At most one event of a kind in so long.
-    pub(crate) fn every(pause: Duration) -> Self {
+    #[must_use]
+    pub fn every(pause: Duration) -> Self {
         Self { pause, kinds: Mutex::default() }
     }
 
     /// Whether one more of this kind is told now, and how many were not since the last that was.
-    pub(crate) fn due(&self, kind: K) -> Option<u64> {
+    pub fn due(&self, kind: K) -> Option<u64> {
         self.due_at(kind, Instant::now())
     }
 
@@ -86,7 +89,7 @@ impl<K: Hash + Eq> RepeatsBy<K> {
 
 impl<K: Hash + Eq> Default for RepeatsBy<K> {
     fn default() -> Self {
-        Self::every(PAUSE)
+        Self::every(REPEATS_PAUSE)
     }
 }
 
@@ -114,10 +117,10 @@ mod tests {
         let repeats = Repeats::default();
         let begin = Instant::now();
         assert_eq!(repeats.due_at(begin), Some(0));
-        assert_eq!(repeats.due_at(begin + PAUSE / 3), None);
-        assert_eq!(repeats.due_at(begin + PAUSE / 2), None);
-        assert_eq!(repeats.due_at(begin + PAUSE), Some(2));
-        assert_eq!(repeats.due_at(begin + PAUSE * 2), Some(0));
+        assert_eq!(repeats.due_at(begin + REPEATS_PAUSE / 3), None);
+        assert_eq!(repeats.due_at(begin + REPEATS_PAUSE / 2), None);
+        assert_eq!(repeats.due_at(begin + REPEATS_PAUSE), Some(2));
+        assert_eq!(repeats.due_at(begin + REPEATS_PAUSE * 2), Some(0));
     }
 
     #[test]
@@ -131,7 +134,7 @@ mod tests {
         assert_eq!(told, KINDS_MAX - 2 + 1, "and one for all those beyond");
         assert!(repeats.kinds.lock().len() <= KINDS_MAX + 1);
         // A while later the silent ones have made room.
-        assert_eq!(repeats.due_at(1, begin + PAUSE), Some(1));
-        assert_eq!(repeats.due_at(5_000_000, begin + PAUSE), Some(0));
+        assert_eq!(repeats.due_at(1, begin + REPEATS_PAUSE), Some(1));
+        assert_eq!(repeats.due_at(5_000_000, begin + REPEATS_PAUSE), Some(0));
     }
 }
