@@ -12,12 +12,14 @@ use crate::config::Sources;
 #[command(
     name = "ottla-broker",
     version,
+    after_long_help = crate::explain::most_important(),
     about = "A log broker that Kafka's clients and tools can use.",
     long_about = "A log broker that Kafka's clients and tools can use.\n\n\
         Without any argument it listens on 127.0.0.1:9092 and keeps its data in $XDG_DATA_HOME/ottla, or \
         ~/.local/share/ottla. Configurations have Kafka's names. Of several values for one of them the last in this \
         list counts: the default, the file of --config, environment variables (KAFKA_LOG_DIRS or OTTLA_LOG_DIRS for \
-        log.dirs), --override, --data.\n\n\
+        log.dirs), --override, --data. Numbers may have a unit, as 7d or 1GiB. SIGHUP reads the file again and takes over \
+        what can change while the broker runs.\n\n\
         OTTLA_LOG or RUST_LOG sets what is logged to stderr: error, warn, info, debug or trace, also a module's."
 )]
 pub struct Arguments {
@@ -33,9 +35,27 @@ pub struct Arguments {
     #[arg(long = "override", value_name = "KEY=VALUE", value_parser = pair)]
     pub overrides: Vec<(String, String)>,
 
-    /// Print every configuration with its value and origin, and exit
-    #[arg(long)]
-    pub print_config: bool,
+    /// Print every configuration with its value, and who set it, and exit; =non-defaults prints those that somebody set
+    #[arg(long, value_name = "WHICH", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    pub print_config: Option<Which>,
+
+    /// Say all that is wrong with the configuration, look whether its directories and ports can be had, and exit: with 0
+    /// if the broker could start. Nothing is written
+    #[arg(long, conflicts_with = "print_config")]
+    pub check_config: bool,
+
+    /// Say what is known of the configurations that have this word in their names, and exit
+    #[arg(long, value_name = "WORD")]
+    pub explain: Option<String>,
+}
+
+/// What `--print-config` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Which {
+    /// Every configuration
+    All,
+    /// Those that somebody set
+    NonDefaults,
 }
 
 impl Arguments {

@@ -11,14 +11,14 @@ use std::sync::{Arc, OnceLock, Weak};
 use compact_str::CompactString;
 use ottla_cluster::{AppliedImage, BrokerImage, ControllerLink, MetadataImage, features};
 use ottla_model::{Clock, NodeId, Uuid};
-use ottla_network::{BlockingPool, ConnectionSlots};
+use ottla_network::{AcceptLimits, BlockingPool, ConnectionSlots};
 use ottla_storage::LogDirError;
 use parking_lot::Mutex;
 
 use crate::assignments;
 use crate::auto_create::AutoCreate;
 use crate::background::{Background, BackgroundState, Cleaners, Mover};
-use crate::config::{BrokerConfig, LiveConfig};
+use crate::config::{BrokerConfig, Change, LiveConfig, UnusableConfig};
 use crate::flusher::{Flusher, FlusherPace};
 use crate::log_dirs::LogDirs;
 use crate::log_levels::LogLevels;
@@ -29,7 +29,7 @@ use crate::partition::waiters::ReadyLists;
 use crate::partition_map::PartitionMap;
 use crate::producer_ids::ProducerIds;
 use crate::quotas::Quotas;
-use crate::{reconcile, reconfigure};
+use crate::{reconcile, reconfigure, threads};
 
 /// What a broker is made of.
 pub struct BrokerParts {
@@ -62,6 +62,8 @@ pub struct Broker {
     /// The settings as they now are.
     pub(crate) live: LiveConfig,
     pub(crate) log_levels: Arc<LogLevels>,
+    /// Held while settings or images are taken over.
+    applying: Mutex<()>,
     /// The counts of connections, once they are served.
     slots: OnceLock<Arc<ConnectionSlots>>,
     pub(crate) cluster_id: CompactString,
@@ -126,6 +128,7 @@ impl Broker {
             config,
             live: parts.live,
             log_levels: parts.log_levels,
+            applying: Mutex::default(),
             slots: OnceLock::new(),
             cluster_id: parts.cluster_id,
             node_id: parts.node_id,
@@ -159,6 +162,7 @@ impl Broker {
     /// Takes over a newer image: first its changes to partitions, then it is published. Waits for disks; one caller at
     /// a time.
     pub fn apply(&self, image: Arc<MetadataImage>) {
+        let _applying = self.applying.lock();
         let delta = self.image.delta_to(&image);
         reconfigure::follow(self, &image, &delta);
         reconcile::apply(self, &image, &delta);
@@ -173,7 +177,30 @@ impl Broker {
     /// Connections are served from now on: their counts, whose limits follow the configuration.
     pub(crate) fn limit_connections(&self, slots: Arc<ConnectionSlots>) {
         let slots = self.slots.get_or_init(|| slots);
-        slots.set_limits(self.live.peek().network.accept_limits());
+        slots.set_limits(self.accept_limits());
+    }
+
+    /// How many connections there may be: as configured, within what the system grants.
+    fn accept_limits(&self) -> AcceptLimits {
+        let granted = threads::raise_descriptor_limit().connections;
+        let limits = self.live.peek().network.accept_limits();
+        AcceptLimits { connections_max: limits.connections_max.min(granted), ..limits }
+    }
+
+    /// Takes over what a file now says, as far as that needs no restart, and says what has changed.
+    ///
+    /// # Errors
+    /// When it contradicts what stays; nothing changes then.
+    pub fn reload(&self, file: &BrokerConfig) -> Result<Vec<Change>, UnusableConfig> {
+        let _applying = self.applying.lock();
+        let changes = self.live.reload(file)?;
+        reconfigure::tell(&changes);
+        if !changes.is_empty() {
+            self.reconfigured();
+            reconcile::reconfigure_all(self);
+            self.groups.follow_settings(&self.image());
+        }
+        Ok(changes)
     }
 
     /// Acts on settings that have changed.
@@ -182,7 +209,7 @@ impl Broker {
         self.pool.set_threads_max(now.network.blocking_threads);
         self.cleaners.configure(now.storage.cleaner.clone());
         if let Some(slots) = self.slots.get() {
-            slots.set_limits(now.network.accept_limits());
+            slots.set_limits(self.accept_limits());
         }
     }
 

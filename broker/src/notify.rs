@@ -42,7 +42,6 @@ impl Notify {
     }
 
     /// The configuration is read again; [`ready`](Self::ready) ends it.
-    #[allow(dead_code, reason = "for whoever reads the configuration again")]
     pub(crate) fn reloading(&self) {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let micros = i128::from(now.tv_sec) * 1_000_000 + i128::from(now.tv_nsec) / 1000;

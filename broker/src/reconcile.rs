@@ -243,6 +243,17 @@ fn remove_topic(broker: &Broker, id: &Uuid) {
     broker.background.schedule_deletion();
 }
 
+/// Gives every partition its settings anew: what all topics inherit has changed.
+pub(crate) fn reconfigure_all(broker: &Broker) {
+    let image = broker.image();
+    let settings = SettingsByTopic::new(broker, &image);
+    for topic in broker.partitions.topics() {
+        for partition in topic.partitions() {
+            partition.set_settings(settings.of(&topic.name));
+        }
+    }
+}
+
 fn reconfigure(broker: &Broker, settings: &SettingsByTopic<'_>, resource: &ConfigResource) {
     let name = TopicName::new(resource.name.clone());
     let topics = match resource.kind {

@@ -14,13 +14,15 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, reload};
 
-use crate::cli::{self, Arguments};
-use crate::config::{self, BrokerConfig, LogFormat, Origin};
+use crate::check_config::Findings;
+use crate::cli::{self, Arguments, Which};
+use crate::config::{BrokerConfig, LogFormat, Sources};
+use crate::explain;
 use crate::log;
 use crate::log_levels::LogLevels;
 use crate::metadata_thread::Fault;
 use crate::notify::Notify;
-use crate::running::RunningBroker;
+use crate::running::{RunningBroker, Waiting};
 use crate::threads;
 
 /// What a process ends with that was killed by a signal, less the signal's number.
@@ -28,9 +30,13 @@ const EXIT_BY_SIGNAL: i32 = 128;
 /// What is logged when neither OTTLA_LOG nor RUST_LOG says.
 const LOG_LEVEL: &str = "info";
 
-/// Why a running broker stops.
-enum Stop {
+/// What a running broker is told.
+enum Event {
+    /// To read its file again.
+    Reload,
+    /// To stop.
     Signal(Signal),
+    /// That it cannot go on.
     Fault(Fault),
 }
 
@@ -39,12 +45,22 @@ enum Stop {
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     let environment = cli::environment();
-    let (config, warnings) = match BrokerConfig::load(&arguments.sources(environment.clone())) {
-        Ok(loaded) => loaded,
+    if let Some(word) = &arguments.explain {
+        return print(&explain::explain(word));
+    }
+    let sources = arguments.sources(environment.clone());
+    let (loaded, warnings) = BrokerConfig::load_all(&sources);
+    if arguments.check_config {
+        let findings = Findings::of(&loaded, &warnings);
+        let printed = print(&findings.text());
+        return if findings.are_fatal() { ExitCode::FAILURE } else { printed };
+    }
+    let config = match loaded {
+        Ok(config) => config,
         Err(unusable) => return fail(&unusable),
     };
-    if arguments.print_config {
-        return print(&configuration(&config));
+    if let Some(which) = arguments.print_config {
+        return print(&explain::values(&config, which == Which::NonDefaults));
     }
     let log_levels = start_log(&environment, config.log_output.format);
     for warning in &warnings {
@@ -54,20 +70,30 @@ pub fn run() -> ExitCode {
         tracing::warn!("{error}");
         Notify::default()
     });
-    match serve(config, log_levels, &notify) {
+    match serve(config, &sources, log_levels, &notify) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => fail(&reason),
     }
 }
 
-fn serve(config: BrokerConfig, log_levels: LogLevels, notify: &Notify) -> Result<(), String> {
+fn serve(
+    config: BrokerConfig,
+    sources: &Sources,
+    log_levels: LogLevels,
+    notify: &Notify,
+) -> Result<(), String> {
     let (stop, stopped) = mpsc::channel();
     let stopping = AtomicBool::new(false);
     let on_signal = stop.clone();
-    threads::catch_stop_signals(move |signal| {
+    threads::catch_signals(move |signal| {
+        if signal == Signal::SIGHUP {
+            // Before anybody listens there is nothing to read again.
+            drop(on_signal.send(Event::Reload));
+            return;
+        }
         // The first one asks for a stop in good order; if nobody has begun to listen, or on the second, the process
         // ends as it would have without us. A restart recovers.
-        if stopping.swap(true, Ordering::SeqCst) || on_signal.send(Stop::Signal(signal)).is_err() {
+        if stopping.swap(true, Ordering::SeqCst) || on_signal.send(Event::Signal(signal)).is_err() {
             std::process::exit(EXIT_BY_SIGNAL + signal as i32);
         }
     })
@@ -75,20 +101,31 @@ fn serve(config: BrokerConfig, log_levels: LogLevels, notify: &Notify) -> Result
 
     let on_fault = move |fault: Fault| {
         // Nobody listens only when the process is about to end already.
-        drop(stop.send(Stop::Fault(fault)));
+        drop(stop.send(Event::Fault(fault)));
     };
     let running =
         RunningBroker::start_with(config, log_levels, on_fault).map_err(|error| error.to_string())?;
     print(&greeting(&running));
-    notify.ready(&format!("Serving {}.", addresses(&running)));
-    let stop = stopped.recv();
+    let serving = format!("Serving {}.", addresses(&running));
+    notify.ready(&serving);
+    let event = loop {
+        match stopped.recv() {
+            Ok(Event::Reload) => {
+                notify.reloading();
+                reload(&running, sources);
+                notify.ready(&serving);
+            }
+            event => break event,
+        }
+    };
     notify.stopping();
-    let fault = match stop {
-        Ok(Stop::Signal(signal)) => {
+    let fault = match event {
+        Ok(Event::Reload) => unreachable!("the loop above takes them all"),
+        Ok(Event::Signal(signal)) => {
             tracing::info!(%signal, "stopping: no new connections, then what is in flight, then the disks");
             None
         }
-        Ok(Stop::Fault(fault)) => Some(fault),
+        Ok(Event::Fault(fault)) => Some(fault),
         Err(mpsc::RecvError) => None,
     };
     running.shutdown().map_err(|error| error.to_string())?;
@@ -128,18 +165,33 @@ fn greeting(running: &RunningBroker) -> String {
     text
 }
 
-/// Every configuration with its value as a properties file, those that somebody set under a comment that says who.
-fn configuration(config: &BrokerConfig) -> String {
-    let mut text = String::new();
-    for property in config::broker_properties() {
-        let Some(value) = config.settings().text(property.name) else { continue };
-        let origin = config.settings().origin(property.name);
-        if origin != Origin::Default {
-            let _ = writeln!(text, "# {origin}");
-        }
-        let _ = writeln!(text, "{}={}", property.name, property.shown(value).replace('\\', "\\\\"));
+/// Reads the file and the rest again, takes over what needs no restart, and says in the log what changed and what waits
+/// for one. A file that cannot be used changes nothing.
+fn reload(running: &RunningBroker, sources: &Sources) {
+    let (loaded, warnings) = BrokerConfig::load_all(sources);
+    for warning in &warnings {
+        tracing::warn!("{warning}");
     }
-    text
+    let reloaded = loaded.and_then(|file| running.reload(&file));
+    match reloaded {
+        Ok(report) => {
+            for Waiting { key, running, file } in &report.waiting {
+                tracing::warn!(key, running, file, "a changed setting waits for a restart");
+            }
+            for Waiting { key, running, file } in &report.hidden {
+                tracing::info!(key, in_force = running, file, "a changed setting is hidden by a dynamic one");
+            }
+            tracing::info!(
+                acting = report.changes.len(),
+                waiting_for_a_restart = report.waiting.len(),
+                hidden = report.hidden.len(),
+                "the configuration was read again"
+            );
+        }
+        Err(unusable) => {
+            tracing::error!(reason = %unusable, "the configuration was read again and cannot be used: nothing changes");
+        }
+    }
 }
 
 /// Writes to stdout. Somebody who closed it does not want to read it.

@@ -20,7 +20,7 @@ use ottla_network::{BlockingPool, Server, ServerConfig, ServerHandle};
 use ottla_protocol::messages::broker_registration::{self, BrokerRegistrationRequest};
 use ottla_storage::{LogDir, LogDirError, LogDirs};
 
-use crate::config::{BrokerConfig, HostPort, LiveConfig, Tables};
+use crate::config::{self, BrokerConfig, Change, HostPort, LiveConfig, Origin, Tables, UnusableConfig};
 use crate::context::{Broker, BrokerParts, OpenError};
 use crate::disk_watch::{DiskWatch, OnFault};
 use crate::dispatch::Service;
@@ -50,6 +50,28 @@ pub struct OpenListener {
     pub address: SocketAddr,
     /// Where its clients are told to connect.
     pub advertised: HostPort,
+}
+
+/// A setting that a file has otherwise than the running broker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The key.
+    pub key: &'static str,
+    /// What is in force; a secret is masked.
+    pub running: String,
+    /// What the file says.
+    pub file: String,
+}
+
+/// What came of reading the configuration again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reloaded {
+    /// What acts now.
+    pub changes: Vec<Change>,
+    /// What waits for a restart.
+    pub waiting: Vec<Waiting>,
+    /// What a dynamic config lies above.
+    pub hidden: Vec<Waiting>,
 }
 
 /// A broker that serves. Dropped without [`shutdown`](Self::shutdown) it leaves what a crash leaves, and its
@@ -256,6 +278,32 @@ impl RunningBroker {
     #[must_use]
     pub fn config(&self) -> &BrokerConfig {
         &self.config
+    }
+
+    /// Takes over what a configuration that was read anew says, as far as that needs no restart.
+    ///
+    /// # Errors
+    ///
+    /// When it contradicts what stays as it is: nothing changes then.
+    pub fn reload(&self, file: &BrokerConfig) -> Result<Reloaded, UnusableConfig> {
+        let before = self.broker.live.fixed();
+        let changes = self.broker.reload(file)?;
+        let now = self.broker.live.now();
+        let (mut waiting, mut hidden) = (Vec::new(), Vec::new());
+        for property in config::broker_properties() {
+            let text = |config: &BrokerConfig| config.settings().text(property.name).map(str::to_owned);
+            let given = text(file);
+            if text(&before) == given
+                || text(&now) == given
+                || before.settings().origin(property.name) == Origin::Kept
+            {
+                continue;
+            }
+            let shown = |text: Option<String>| property.shown(text.as_deref().unwrap_or("none")).to_owned();
+            let difference = Waiting { key: property.name, running: shown(text(&now)), file: shown(given) };
+            if property.is_dynamic() { hidden.push(difference) } else { waiting.push(difference) }
+        }
+        Ok(Reloaded { changes, waiting, hidden })
     }
 
     /// The broker behind the sockets.

@@ -39,22 +39,23 @@ pub(crate) fn raise_descriptor_limit() -> DescriptorShares {
     DescriptorShares::of(if raised { hard } else { soft })
 }
 
-/// The signals that ask the process to stop.
-fn stop_signals() -> SigSet {
+/// The signals that ask the process to stop, and the one that asks it to read its configuration again.
+fn caught_signals() -> SigSet {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGTERM);
     signals.add(Signal::SIGINT);
+    signals.add(Signal::SIGHUP);
     signals
 }
 
-/// Sends each SIGTERM and SIGINT from now on to `to`, in the place of their usual effect. To be called before any
+/// Sends each SIGTERM, SIGINT and SIGHUP from now on to `to`, in the place of their usual effect. To be called before any
 /// other thread is started, since those inherit what this one blocks.
 ///
 /// # Errors
 ///
 /// When the system does not let signals be blocked or has no thread left.
-pub(crate) fn catch_stop_signals(to: impl Fn(Signal) + Send + 'static) -> std::io::Result<()> {
-    let signals = stop_signals();
+pub(crate) fn catch_signals(to: impl Fn(Signal) + Send + 'static) -> std::io::Result<()> {
+    let signals = caught_signals();
     signals.thread_block()?;
     thread::Builder::new().name("ottla-signals".to_owned()).spawn(move || {
         while let Ok(signal) = signals.wait() {

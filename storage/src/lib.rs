@@ -30,7 +30,7 @@ pub use log::{
 };
 pub use log_dir::{
     Deleted, DirectoryFailure, LoadReport, LoadedLog, LogDir, LogDirError, MetaProperties, OPEN_FILES_MAX,
-    RetainedLog, RetentionReport, TopicPartition, VolumeSpace,
+    RetainedLog, RetentionReport, TopicPartition, VolumeSpace, is_locked,
 };
 pub use log_dirs::{LogDirs, LogDirsReport, LogMove, MoveProgress, UnusableDir};
 #[cfg(feature = "test-util")]

@@ -15,7 +15,7 @@ use ottla_storage::LogConfig;
 use super::conflicts::{self, Conflict};
 use super::describe::DynamicConfigs;
 use super::groups::GroupsConfig;
-use super::listener::{self, HostPort, ListenerConfig, ListenerError, Listeners};
+use super::listener::{self, HostPort, ListenerConfig, Listeners};
 use super::settings::{self, ConfigError, Given, Origin, Settings, Warning};
 use super::sight::{HttpConfig, LogOutput};
 use super::transactions::TransactionsConfig;
@@ -182,30 +182,6 @@ pub struct UnusableConfig {
     pub sentences: Vec<String>,
 }
 
-impl From<ConfigError> for UnusableConfig {
-    fn from(error: ConfigError) -> Self {
-        Self { sentences: vec![error.to_string()] }
-    }
-}
-
-impl From<Vec<ConfigError>> for UnusableConfig {
-    fn from(errors: Vec<ConfigError>) -> Self {
-        Self { sentences: errors.iter().map(ToString::to_string).collect() }
-    }
-}
-
-impl From<ListenerError> for UnusableConfig {
-    fn from(error: ListenerError) -> Self {
-        Self { sentences: vec![error.to_string()] }
-    }
-}
-
-impl From<Conflict> for UnusableConfig {
-    fn from(conflict: Conflict) -> Self {
-        Self { sentences: vec![conflict.to_string()] }
-    }
-}
-
 impl BrokerConfig {
     /// Reads every layer, and says beside the configuration what its author should know.
     ///
@@ -213,17 +189,26 @@ impl BrokerConfig {
     ///
     /// A sentence for each value that cannot be used, with its key, origin and bounds.
     pub fn load(sources: &Sources) -> Result<(Self, Vec<Warning>), UnusableConfig> {
-        let mut given = match &sources.file {
-            Some(path) => settings::from_file(path)?,
-            None => Vec::new(),
-        };
+        let (loaded, warnings) = Self::load_all(sources);
+        loaded.map(|config| (config, warnings))
+    }
+
+    /// The same, with what the author should know also where the configuration cannot be used.
+    pub fn load_all(sources: &Sources) -> (Result<Self, UnusableConfig>, Vec<Warning>) {
+        let mut sentences = Vec::new();
+        let given = sources.file.as_deref().map_or_else(|| Ok(Vec::new()), settings::from_file);
+        let mut given = given.unwrap_or_else(|error| {
+            sentences.push(error.to_string());
+            Vec::new()
+        });
         given.extend(settings::from_environment(&sources.environment));
         given.extend(sources.overrides.iter().map(|(key, value)| Given {
             key: key.clone(),
             value: value.clone(),
             origin: Origin::Override,
         }));
-        let (mut settings, mut warnings) = Settings::resolve(given)?;
+        let (mut settings, mut warnings, errors) = Settings::resolve_all(given);
+        sentences.extend(errors.iter().map(ToString::to_string));
         if let Some(data) = &sources.data {
             settings.set_path("log.dirs", data, Origin::Flag("--data"));
         }
@@ -232,15 +217,24 @@ impl BrokerConfig {
             found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
         };
         if !settings.is_set("log.dirs") && !settings.is_set("log.dir") {
-            let folder =
-                data_folder(variable("XDG_DATA_HOME"), variable("HOME")).ok_or(ConfigError::NoHome)?;
-            settings.set_default("log.dir", folder.display().to_string());
+            match data_folder(variable("XDG_DATA_HOME"), variable("HOME")) {
+                Some(folder) => settings.set_default("log.dir", folder.display().to_string()),
+                None => {
+                    sentences.push(ConfigError::NoHome.to_string());
+                    // Said once; that no directory is named would say the same.
+                    settings.set_default("log.dir", ".".to_owned());
+                }
+            }
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         settings.set_default("num.network.threads", processors.to_string());
-        let cluster_id = conflicts::cluster_id(variable("CLUSTER_ID"))?;
-        let config = Self::from_settings(settings, cluster_id, &mut warnings)?;
-        Ok((config, warnings))
+        let cluster_id = noted(conflicts::cluster_id(variable("CLUSTER_ID")), &mut sentences).flatten();
+        let config = Self::from_settings(settings, cluster_id, &mut warnings);
+        let config = config.map_err(|error| sentences.extend(error.sentences));
+        match config {
+            Ok(config) if sentences.is_empty() => (Ok(config), warnings),
+            _ => (Err(UnusableConfig { sentences }), warnings),
+        }
     }
 
     /// The configuration of these pairs alone, for tests and for brokers within a process.
@@ -300,19 +294,30 @@ impl BrokerConfig {
         cluster_id: Option<CompactString>,
         warnings: &mut Vec<Warning>,
     ) -> Result<Self, UnusableConfig> {
-        conflicts::check_roles(&settings)?;
-        let node_id = conflicts::node_id(&settings)?;
+        let mut sentences = Vec::new();
+        noted(conflicts::check_roles(&settings), &mut sentences);
+        let node_id = noted(conflicts::node_id(&settings), &mut sentences).flatten();
         if let Some(id) = node_id {
             for (key, other) in [("node.id", "broker.id"), ("broker.id", "node.id")] {
                 let origin = settings.origin(other);
                 settings.settle(key, &id.to_string(), origin);
             }
         }
+        let listeners = noted(listener::parse(&settings), &mut sentences);
+        let network = noted(NetworkConfig::new(&settings), &mut sentences);
+        let http = noted(HttpConfig::new(&settings), &mut sentences);
+        let log_dirs = noted(conflicts::log_dirs(&settings), &mut sentences);
+        let clients = listeners.as_ref().map(|listeners| listeners.clients.as_slice());
+        let inter_broker = clients
+            .and_then(|clients| noted(conflicts::inter_broker_listener(&settings, clients), &mut sentences));
+        let all =
+            listeners.zip(network).zip(log_dirs).zip(inter_broker.zip(http)).filter(|_| sentences.is_empty());
+        let Some((((listeners, network), log_dirs), (inter_broker_listener, http))) = all else {
+            return Err(UnusableConfig { sentences });
+        };
         let Listeners { clients: listeners, controller: controller_endpoint, warnings: of_listeners } =
-            listener::parse(&settings)?;
+            listeners;
         warnings.extend(of_listeners);
-        let inter_broker_listener = conflicts::inter_broker_listener(&settings, &listeners)?;
-        let log_dirs = conflicts::log_dirs(&settings)?;
         // Kafka's own file names such a directory, and many copy it; whoever names one by hand means it.
         if matches!(settings.origin("log.dirs"), Origin::File(..)) {
             let temporary = log_dirs.iter().filter(|path| path.starts_with("/tmp"));
@@ -331,13 +336,13 @@ impl BrokerConfig {
             inter_broker_listener,
             log_dirs,
             metadata_log_dir,
-            network: NetworkConfig::new(&settings)?,
+            network,
             topics: TopicRules::new(&settings),
             groups: GroupsConfig::new(&settings),
             quotas: QuotasConfig::new(&settings),
             transactions: TransactionsConfig::new(&settings),
             storage: StorageConfig::new(&settings),
-            http: HttpConfig::new(&settings)?,
+            http,
             log_output: LogOutput::new(&settings),
             fetch_bytes_max: size(&settings, "fetch.max.bytes"),
             producer_id_expiration_ms: settings.number("producer.id.expiration.ms"),
@@ -454,6 +459,11 @@ impl CleanerConfig {
             bytes_per_second: settings.double("log.cleaner.io.max.bytes.per.second"),
         }
     }
+}
+
+/// What a step came to; where it failed, the sentence is noted.
+fn noted<T, E: std::fmt::Display>(result: Result<T, E>, sentences: &mut Vec<String>) -> Option<T> {
+    result.map_err(|error| sentences.push(error.to_string())).ok()
 }
 
 /// A number that the table bounds to 0 to 2³¹−1.

@@ -279,7 +279,8 @@ mod tests {
             value: (*value).to_owned(),
             origin: Origin::Override,
         });
-        let (settings, _) = Settings::resolve(given.collect()).unwrap();
+        let (settings, _, errors) = Settings::resolve_all(given.collect());
+        assert!(errors.is_empty());
         parse(&settings).map(|found| (found.clients, found.warnings)).map_err(|error| error.to_string())
     }
 

@@ -11,6 +11,7 @@ mod groups;
 mod listener;
 mod live;
 mod node_rules;
+mod obsolete;
 mod properties_file;
 pub mod property;
 mod rules;
@@ -18,6 +19,7 @@ mod settings;
 mod sight;
 pub mod topic;
 mod transactions;
+mod units;
 
 pub use broker::{BrokerConfig, CleanerConfig, Sources, StorageConfig, UnusableConfig};
 pub use describe::{

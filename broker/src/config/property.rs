@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use super::units;
+
 /// The largest `int` that Kafka's type holds.
 pub(super) const INT_MAX: i64 = i32::MAX as i64;
 /// The smallest `int` that Kafka's type holds.
@@ -307,7 +309,7 @@ impl Property {
         match () {
             () if !is_number => "",
             () if ends(".ms") || ends(".millis") => "ms",
-            () if ends(".bytes") => "bytes",
+            () if ends(".bytes") || ends(".buffer.size") || ends("free.bytes.min") => "bytes",
             () if ends(".hours") => "hours",
             () if ends(".minutes") => "minutes",
             () if ends(".seconds") || ends(".secs") => "seconds",
@@ -416,6 +418,18 @@ impl Property {
             }
             Kind::Text | Kind::Class | Kind::Password | Kind::List => (text.to_owned(), String::new()),
         }
+    }
+
+    /// The same for what a person has written: a number may have a unit (`7d`, `1GiB`).
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse).
+    pub fn parse_written(&self, text: &str) -> Result<Value, InvalidValue> {
+        self.parse(text).or_else(|invalid| match units::number(text, self.unit()) {
+            Some(number) => self.parse(&number.to_string()),
+            None => Err(invalid),
+        })
     }
 
     /// The text if it may be shown, else a mask.

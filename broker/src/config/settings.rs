@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use ottla_cluster::ConfigMap;
 
 use super::broker_table::BROKER_PROPERTIES;
+use super::obsolete;
 use super::properties_file::{self, MalformedEscape};
 use super::property::{Effect, InvalidValue, Property, Value};
 
@@ -95,6 +96,16 @@ pub(super) enum ConfigError {
         /// Who gave it.
         origin: Origin,
     },
+    /// An unknown key that is nearly a known one.
+    #[error("{key} ({origin}) is no known configuration: did you mean {nearest}?")]
+    Misspelt {
+        /// The key.
+        key: String,
+        /// The known one.
+        nearest: &'static str,
+        /// Who gave it.
+        origin: Origin,
+    },
     /// No directory for the data was given and the user has no home to put one in.
     #[error("No directory for the data is known, since HOME is not set: name one with --data DIR.")]
     NoHome,
@@ -105,6 +116,8 @@ pub(super) enum ConfigError {
 pub enum Warning {
     /// No such key.
     UnknownKey(String, Origin),
+    /// A key of older Kafkas or other builds, and why it means nothing.
+    Obsolete(String, Origin, &'static str),
     /// A key of Kafka's that this version does not act on.
     NotYet(&'static str, Origin),
     /// A key of Kafka's without a meaning here, and why.
@@ -124,6 +137,9 @@ impl fmt::Display for Warning {
         match self {
             Self::UnknownKey(key, origin) => {
                 write!(f, "{key} ({origin}) is no known configuration and is ignored")
+            }
+            Self::Obsolete(key, origin, reason) => {
+                write!(f, "{key} ({origin}) has no effect here: {reason}")
             }
             Self::NotYet(key, origin) => {
                 write!(f, "{key} ({origin}) has no effect: this version does not act on it yet")
@@ -176,12 +192,15 @@ struct Setting {
 }
 
 impl Settings {
-    /// The values that remain when later ones of `given` replace earlier ones.
-    ///
-    /// # Errors
-    ///
-    /// One for each value that its property does not allow, and for each unknown key of a strict source.
-    pub(super) fn resolve(given: Vec<Given>) -> Result<(Self, Vec<Warning>), Vec<ConfigError>> {
+    #[cfg(test)]
+    fn resolve(given: Vec<Given>) -> Result<(Self, Vec<Warning>), Vec<ConfigError>> {
+        let (settings, warnings, errors) = Self::resolve_all(given);
+        if errors.is_empty() { Ok((settings, warnings)) } else { Err(errors) }
+    }
+
+    /// The values that remain when later ones of `given` replace earlier ones, what their author should know, and an
+    /// error for each value that its property does not allow and for each key that cannot be meant.
+    pub(super) fn resolve_all(given: Vec<Given>) -> (Self, Vec<Warning>, Vec<ConfigError>) {
         let mut settings = Self::default();
         let (mut warnings, mut errors) = (Vec::new(), Vec::new());
         let (mut ignored_variables, mut warned) = (Vec::new(), BTreeSet::new());
@@ -191,12 +210,16 @@ impl Settings {
                     Origin::Environment(name) if name.starts_with(KAFKA_PREFIX) => {
                         ignored_variables.push(name)
                     }
-                    Origin::Environment(_) => errors.push(ConfigError::UnknownKey { key, origin }),
+                    Origin::Environment(_) => errors.push(unknown(key, origin)),
                     _ if !warned.insert(key.clone()) => {}
                     _ if key.starts_with("listener.name.") => {
                         warnings.push(Warning::NotYet("listener.name.*", origin));
                     }
-                    _ => warnings.push(Warning::UnknownKey(key, origin)),
+                    _ => match (obsolete::reason(&key), obsolete::nearest(&key)) {
+                        (Some(reason), _) => warnings.push(Warning::Obsolete(key, origin, reason)),
+                        (None, Some(_)) => errors.push(unknown(key, origin)),
+                        (None, None) => warnings.push(Warning::UnknownKey(key, origin)),
+                    },
                 }
                 continue;
             };
@@ -208,9 +231,11 @@ impl Settings {
                     warnings.push(Warning::Meaningless(property.name, origin.clone(), why));
                 }
             }
-            match property.parse(&value) {
+            match property.parse_written(&value) {
                 Ok(parsed) => {
-                    let setting = Setting { text: value.trim().to_owned(), value: parsed, origin };
+                    let is_number = matches!(parsed, Value::Number(_));
+                    let text = if is_number { parsed.to_string() } else { value.trim().to_owned() };
+                    let setting = Setting { text, value: parsed, origin };
                     settings.set.insert(property.name, setting);
                 }
                 Err(invalid) => errors.push(ConfigError::Invalid { invalid, origin }),
@@ -219,7 +244,7 @@ impl Settings {
         if !ignored_variables.is_empty() {
             warnings.push(Warning::IgnoredVariables(ignored_variables));
         }
-        if errors.is_empty() { Ok((settings, warnings)) } else { Err(errors) }
+        (settings, warnings, errors)
     }
 
     /// Replaces the table's default of a key by one that only this machine or user can give.
@@ -342,6 +367,14 @@ impl Settings {
     }
 }
 
+/// The error for a key that its source must not name.
+fn unknown(key: String, origin: Origin) -> ConfigError {
+    match obsolete::nearest(&key) {
+        Some(nearest) => ConfigError::Misspelt { key, nearest, origin },
+        None => ConfigError::UnknownKey { key, origin },
+    }
+}
+
 const KAFKA_PREFIX: &str = "KAFKA_";
 const OTTLA_PREFIX: &str = "OTTLA_";
 
@@ -452,7 +485,8 @@ mod tests {
         let errors = Settings::resolve(unknown).unwrap_err();
         assert_eq!(
             errors[0].to_string(),
-            "environment variable OTTLA_NUM_PARTITION names num.partition, and there is no such configuration."
+            "num.partition (environment variable OTTLA_NUM_PARTITION) is no known configuration: did you mean \
+             num.partitions?"
         );
     }
 

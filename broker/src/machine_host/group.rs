@@ -93,6 +93,11 @@ impl GroupHost {
         self.follow_topic(held, image, delta);
     }
 
+    /// Takes over settings that have changed without an image.
+    pub(crate) fn follow_settings(self: &Arc<Self>, image: &MetadataImage) {
+        self.set_config(self.kind.live.peek().groups.with_groups(image));
+    }
+
     fn set_config(self: &Arc<Self>, config: GroupConfig) {
         if **self.kind.config.load() == config {
             return;

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use ottla_broker::config::broker_properties;
+use ottla_broker::config::client_metrics::CLIENT_METRICS_PROPERTIES;
+use ottla_broker::config::group_table::GROUP_PROPERTIES;
 use ottla_broker::config::property::{Effect, Property};
 use ottla_broker::config::topic::TOPIC_PROPERTIES;
 
@@ -23,10 +25,13 @@ fn default_of(property: &Property) -> String {
 }
 
 fn broker_table() -> String {
-    let mut text = "| property | default | it must be | |\n|---|---|---|---|\n".to_owned();
+    let mut text =
+        "| property | default | it must be | scope | importance | |\n|---|---|---|---|---|---|\n".to_owned();
     for property in broker_properties().iter().filter(|property| property.effect == Effect::Acts) {
         let (name, default, bounds) = (property.name, default_of(property), property.bounds());
-        writeln!(text, "| `{name}` | {default} | {bounds} | {} |", property.doc).unwrap();
+        let (scope, importance) = (property.scope.word(), property.importance.word());
+        writeln!(text, "| `{name}` | {default} | {bounds} | {scope} | {importance} | {} |", property.doc)
+            .unwrap();
     }
     text
 }
@@ -39,6 +44,26 @@ fn topic_table() -> String {
         let inherited = if synonyms.is_empty() { default_of(property) } else { synonyms.join(", ") };
         let doc = if property.effect == Effect::Acts { property.doc } else { "Does nothing yet." };
         writeln!(text, "| `{}` | {inherited} | {} | {doc} |", property.name, property.bounds()).unwrap();
+    }
+    text
+}
+
+fn group_table() -> String {
+    let mut text = "| property | the broker's | it must be | |\n|---|---|---|---|\n".to_owned();
+    for row in GROUP_PROPERTIES {
+        let property = &row.property;
+        let inherited = row.broker.map_or_else(|| default_of(property), |name| format!("`{name}`"));
+        let doc = if property.effect == Effect::Acts { property.doc } else { "Does nothing yet." };
+        writeln!(text, "| `{}` | {inherited} | {} | {doc} |", property.name, property.bounds()).unwrap();
+    }
+    text
+}
+
+fn client_metrics_table() -> String {
+    let mut text = "| property | default | it must be | |\n|---|---|---|---|\n".to_owned();
+    for property in CLIENT_METRICS_PROPERTIES {
+        let (default, bounds) = (default_of(property), property.bounds());
+        writeln!(text, "| `{}` | {default} | {bounds} | {} |", property.name, property.doc).unwrap();
     }
     text
 }
@@ -69,7 +94,14 @@ fn the_tables_of_the_document_are_those_of_the_code() {
     let path = Path::new(DOCUMENT);
     let document = fs::read_to_string(path).unwrap();
     let mut rendered = document.clone();
-    for (mark, table) in [("broker", broker_table()), ("topic", topic_table()), ("idle", idle_table())] {
+    let tables = [
+        ("broker", broker_table()),
+        ("topic", topic_table()),
+        ("group", group_table()),
+        ("client-metrics", client_metrics_table()),
+        ("idle", idle_table()),
+    ];
+    for (mark, table) in tables {
         rendered = replaced(&rendered, mark, &table);
     }
     if std::env::var_os("OTTLA_RENDER").is_some() {

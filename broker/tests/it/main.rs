@@ -11,6 +11,8 @@ mod bomb;
 mod checkpoints;
 mod cleanup;
 mod config_docs;
+mod config_fuzz;
+mod config_life;
 mod delete_records;
 mod describe_configs;
 mod fetch;

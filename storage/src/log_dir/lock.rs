@@ -32,6 +32,21 @@ impl DirectoryLock {
     }
 }
 
+/// Whether somebody holds the lock of a directory; nothing is made or taken.
+///
+/// # Errors
+/// If the lock file cannot be read.
+pub fn is_locked(directory: &Path) -> io::Result<bool> {
+    let file = match OpenOptions::new().read(true).write(true).open(directory.join(LOCK_FILE)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let mut lock = whole_file();
+    fcntl(&file, FcntlArg::F_OFD_GETLK(&mut lock))?;
+    Ok(i32::from(lock.l_type) != libc::F_UNLCK)
+}
+
 /// A write lock from the first byte to wherever the file ends.
 fn whole_file() -> libc::flock {
     libc::flock {

@@ -44,6 +44,7 @@ use retired::Retired;
 pub use failure::DirectoryFailure;
 pub(crate) use failure::Health;
 pub use load::{LoadReport, LoadedLog};
+pub use lock::is_locked;
 use look::Place;
 pub use look::VolumeSpace;
 pub use name::TopicPartition;
