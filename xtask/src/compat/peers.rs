@@ -196,7 +196,8 @@ impl Peers {
             command.arg(format!("-DoutputDirectory={}", self.libs().display()));
             succeeds(&mut command)
         })?;
-        let sources = ["GroupMember.java"].map(|name| self.steps.join("java").join(name));
+        let sources =
+            ["GroupMember.java", "Transactions.java"].map(|name| self.steps.join("java").join(name));
         once_for(&sources, &self.classes(), || {
             let mut command = Command::new("javac");
             command.arg("-cp").arg(self.libs().join("*")).arg("-d").arg(self.classes()).args(&sources);

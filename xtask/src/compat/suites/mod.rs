@@ -11,6 +11,7 @@ mod kill;
 mod locks;
 mod log_rounds;
 mod python;
+mod transactions;
 
 use anyhow::Result;
 
@@ -97,6 +98,13 @@ pub(crate) const SUITES: &[Suite] = &[
         needs: &[Peer::Java, Peer::Python, Peer::Go],
         needs_both: false,
         run: exporter::run,
+    },
+    Suite {
+        name: "transactions",
+        about: "transactional producers of three clients, readers of committed records, Kafka's tool for transactions",
+        needs: &[Peer::Java, Peer::Python],
+        needs_both: false,
+        run: transactions::run,
     },
     Suite {
         name: "log-rounds",
