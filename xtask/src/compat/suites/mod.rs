@@ -1,5 +1,6 @@
 //! The suites: each a list of steps that runs unchanged against Ottla and against Apache Kafka.
 
+mod admin;
 mod batches;
 mod dump_log;
 mod exporter;
@@ -105,6 +106,13 @@ pub(crate) const SUITES: &[Suite] = &[
         needs: &[Peer::Java, Peer::Python],
         needs_both: false,
         run: transactions::run,
+    },
+    Suite {
+        name: "admin",
+        about: "Kafka's tools for operators: topics, records, log dirs, cluster, features, quorum, elections, quotas",
+        needs: &[Peer::Java, Peer::Python],
+        needs_both: false,
+        run: admin::run,
     },
     Suite {
         name: "log-rounds",
