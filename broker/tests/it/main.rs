@@ -29,6 +29,7 @@ mod http;
 mod idempotence;
 mod kill;
 mod list_offsets;
+mod listeners;
 mod log_dirs;
 mod metadata;
 mod metrics;

@@ -10,6 +10,7 @@ mod embedded;
 mod failure;
 mod kafka_log;
 mod node;
+mod operations;
 mod producer_ids;
 mod registration;
 mod replay;
