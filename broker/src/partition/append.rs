@@ -68,7 +68,6 @@ impl Partition {
         appended: Result<AppendInfo, LogError>,
         size: u64,
     ) -> Result<AppendInfo, PartitionError> {
-        self.traffic.appends.increment();
         let info = appended.map_err(PartitionError::from).inspect_err(|error| {
             self.traffic.appends_failed.increment();
             self.tell_write_error(error);
@@ -118,7 +117,6 @@ impl Partition {
     fn appended(self: &Arc<Self>, info: &AppendInfo, size: u64) {
         let end = info.log_end.offset;
         self.traffic.batches_in.increment();
-        self.traffic.records_in.add(records_of(info));
         self.traffic.bytes_in.add(size);
         self.positions.log_end_is(end);
         if !self.dirty.swap(true, Ordering::AcqRel) {
@@ -144,10 +142,4 @@ impl Partition {
             self.waiters.moved(self.key);
         }
     }
-}
-
-/// How many records a batch has, by its offsets.
-fn records_of(info: &AppendInfo) -> u64 {
-    let distance = info.last_offset.get().saturating_sub(info.base_offset.get());
-    u64::try_from(distance).map_or(0, |distance| distance + 1)
 }

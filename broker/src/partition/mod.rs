@@ -162,7 +162,7 @@ impl Partition {
             removed: AtomicBool::new(false),
             dirty: AtomicBool::new(false),
             unflushed_bytes: AtomicU64::new(0),
-            traffic: Traffic::default(),
+            traffic: Traffic::since(at.log_end.offset),
         });
         partition.begin_leading();
         partition

@@ -78,11 +78,12 @@ pub(crate) struct TopicTraffic {
 }
 
 impl TopicTraffic {
-    fn add(&mut self, traffic: &Traffic) {
-        self.appends += traffic.appends.get();
+    fn add(&mut self, traffic: &Traffic, positions: &Positions) {
+        let records = positions.log_end.get().saturating_sub(traffic.opened_end.get());
+        self.appends += traffic.batches_in.get() + traffic.appends_failed.get();
         self.appends_failed += traffic.appends_failed.get();
         self.batches_in += traffic.batches_in.get();
-        self.records_in += traffic.records_in.get();
+        self.records_in += u64::try_from(records).unwrap_or(0);
         self.bytes_in += traffic.bytes_in.get();
         self.fetches += traffic.fetches.get();
         self.fetches_failed += traffic.fetches_failed.get();
@@ -98,7 +99,7 @@ pub(super) fn by_topic(rows: &[Row]) -> Vec<(String, TopicTraffic)> {
             topics.push((row.topic().to_owned(), TopicTraffic::default()));
         }
         if let Some((_, traffic)) = topics.last_mut() {
-            traffic.add(row.partition.traffic());
+            traffic.add(row.partition.traffic(), &row.positions);
         }
     }
     topics
