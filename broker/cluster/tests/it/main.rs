@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod alter_configs;
 mod create_topics;
 mod damage;
 mod delete_topics;
