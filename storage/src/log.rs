@@ -61,6 +61,21 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// [`LogError::OffsetOutOfRange`] below the log start or above the log end.
     fn read(&self, request: &ReadRequest) -> Result<ReadOutcome, LogError>;
 
+    /// Does what a start has left undone, so that neither an append nor a cached read has a file to open. Both do it
+    /// themselves where nobody has; this is for whoever may wait, before those who may not. Of many who ask at once one does it
+    /// and the others wait.
+    ///
+    /// # Errors
+    /// Of the disk, or where the files are not what an orderly stop left.
+    fn ready(&self) -> Result<(), LogError> {
+        Ok(())
+    }
+
+    /// Whether [`Log::ready`] has nothing left to do. Waits for nobody.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
     /// The first record whose own timestamp is at or after `timestamp_ms`, or none. May wait for a disk: it reads and,
     /// if need be, decompresses a batch.
     ///
@@ -105,10 +120,16 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// Of the disk.
     fn end_of_read(&self, from: Offset, bytes: u64) -> Result<Offset, LogError>;
 
-    /// What the log knows of its producers, in order of their ids.
+    /// What the log knows of its producers, in order of their ids. May wait for a disk, and tells of none, while the log
+    /// is not ready ([`Log::ready`], which tells why).
     fn producers(&self) -> Vec<ProducerInfo>;
 
-    /// What the log knows of one producer, if it does.
+    /// How many producers are held in memory. Waits for no disk: of a log that is not ready there are none.
+    fn producers_held(&self) -> usize {
+        self.producers().len()
+    }
+
+    /// What the log knows of one producer, if it does. As with [`Log::producers`].
     fn producer(&self, producer_id: ProducerId) -> Option<ProducerInfo>;
 
     /// Takes records away at the start: those below `offset` are not read again. Returns the log start, which never goes

@@ -24,6 +24,25 @@ type Refusal = (ErrorCode, Option<CompactString>);
 
 pub(crate) fn handle(call: &mut Call<'_>, request: DescribeProducersRequest) -> Outcome {
     let broker = call.broker();
+    if !request.topics.iter().any(|topic| shared::has_closed(broker, &topic.name, &topic.partition_indexes)) {
+        return call.reply(&describe_all(broker, request));
+    }
+    let (broker, to) = (call.broker_arc(), call.reply_to());
+    Outcome::later(async move {
+        let pool = broker.pool.clone();
+        let asked: Vec<_> = request
+            .topics
+            .iter()
+            .map(|topic| (topic.name.clone(), topic.partition_indexes.clone()))
+            .collect();
+        match pool.run(move || describe_all(&broker, request)).await {
+            Ok(response) => to.reply(&response),
+            Err(error) => to.reply(&refuse_all(asked, error_map::of_pool(error))),
+        }
+    })
+}
+
+fn describe_all(broker: &Broker, request: DescribeProducersRequest) -> DescribeProducersResponse {
     let of = |topic: TopicRequest| {
         let partitions = topic.partition_indexes.iter().map(|index| {
             let (error_code, error_message, active_producers) = match producers(broker, &topic.name, *index) {
@@ -35,7 +54,25 @@ pub(crate) fn handle(call: &mut Call<'_>, request: DescribeProducersRequest) -> 
         TopicResponse { partitions: partitions.collect(), name: topic.name.clone() }
     };
     let topics = request.topics.into_iter().map(of).collect();
-    call.reply(&DescribeProducersResponse { topics, ..DescribeProducersResponse::default() })
+    DescribeProducersResponse { topics, ..DescribeProducersResponse::default() }
+}
+
+fn refuse_all(
+    asked: Vec<(TopicName, Vec<PartitionIndex>)>,
+    error_code: ErrorCode,
+) -> DescribeProducersResponse {
+    let refused = |partition_index| PartitionResponse {
+        partition_index,
+        error_code,
+        error_message: None,
+        active_producers: Vec::new(),
+    };
+    let topic = |(name, indexes): (_, Vec<_>)| TopicResponse {
+        name,
+        partitions: indexes.into_iter().map(refused).collect(),
+    };
+    let topics = asked.into_iter().map(topic).collect();
+    DescribeProducersResponse { topics, ..DescribeProducersResponse::default() }
 }
 
 fn producers(
@@ -55,6 +92,8 @@ fn producers(
     partition
         .check_leader(LeaderEpoch::UNKNOWN)
         .map_err(|error| (error_map::of_partition(&error), Some(error.to_compact_string())))?;
+    // A log that cannot be opened would seem to have no producers.
+    partition.ready().map_err(|error| bare(error_map::of_partition(&error)))?;
     let mut producers: Vec<_> = partition.log().producers().iter().map(state).collect();
     producers.sort_by_key(|producer| producer.producer_id);
     Ok(producers)

@@ -1,6 +1,7 @@
 //! Produce: each batch is checked and appended in the order of the request, before the connection's next request is
 //! looked at; the answer may wait for a flush or for replicas. Batches that take long to check are checked on the
-//! blocking pool, one after the other; the reactor serves its other connections meanwhile.
+//! blocking pool, one after the other, and there is opened what the start left closed; the reactor serves its other
+//! connections meanwhile.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -53,7 +54,7 @@ const REACTOR_BYTES_MAX: usize = 2 << 20;
 pub(crate) enum Handled<'a> {
     /// To the end.
     Done(Outcome),
-    /// To a batch that takes long. In a box: it is rare, and every idle connection would have room for it. Dropping the
+    /// To a batch that has to wait for the pool. In a box: it is rare, and every idle connection would have room for it. Dropping the
     /// future leaves appended what was appended; the rest never is.
     Waits(Pin<Box<dyn Future<Output = Outcome> + 'a>>),
 }
@@ -103,10 +104,10 @@ fn walk<'a>(
     };
     match append.advance() {
         None => Handled::Done(acknowledge(call, append, timeout)),
-        Some(long) => Handled::Waits(Box::pin(async move {
-            let mut next = Some(long);
-            while let Some(long) = next {
-                append.check_elsewhere(long).await;
+        Some(elsewhere) => Handled::Waits(Box::pin(async move {
+            let mut next = Some(elsewhere);
+            while let Some(elsewhere) = next {
+                append.check_elsewhere(elsewhere).await;
                 next = append.advance();
             }
             acknowledge(call, append, timeout)
@@ -199,8 +200,8 @@ struct Append<'a> {
     places: Vec<(usize, usize)>,
 }
 
-/// A batch that takes long to check.
-struct LongCheck {
+/// A batch that takes long to check, or whose log is still closed.
+struct Elsewhere {
     index: PartitionIndex,
     partition: Arc<Partition>,
     records: Bytes,
@@ -210,7 +211,7 @@ struct LongCheck {
 /// Whether a batch could be dealt with on the reactor.
 enum Attempt {
     Done(AppendInfo),
-    Long(LongCheck),
+    Elsewhere(Elsewhere),
 }
 
 /// Why a batch was not appended, as the answer tells it.
@@ -222,8 +223,8 @@ struct Refusal {
 }
 
 impl Append<'_> {
-    /// Goes on to the end, or to a batch that takes long.
-    fn advance(&mut self) -> Option<LongCheck> {
+    /// Goes on to the end, or to a batch that has to wait.
+    fn advance(&mut self) -> Option<Elsewhere> {
         loop {
             let Some(data) = self.rest.next() else {
                 let topic = self.topics.find(|topic| !topic.partition_data.is_empty())?;
@@ -239,7 +240,7 @@ impl Append<'_> {
             self.held = held;
             match attempt {
                 Ok(Attempt::Done(info)) => self.answer(succeeded(index, &info)),
-                Ok(Attempt::Long(long)) => return Some(long),
+                Ok(Attempt::Elsewhere(elsewhere)) => return Some(elsewhere),
                 Err(refusal) => self.answer(refused(index, refusal)),
             }
         }
@@ -296,12 +297,15 @@ impl Append<'_> {
             return Err(Refusal::of_disk(&short));
         }
         let settings = partition.settings();
-        let checked =
-            check_batch_within(records.clone(), &settings.rules, self.now_ms, &mut self.budget_bytes)
-                .map_err(|rejection| Refusal::of_batch(&rejection, partition.positions().log_start))?;
+        // The first append after a start finds the log closed. To open it waits for the disk.
+        let checked = match partition.is_ready() {
+            true => check_batch_within(records.clone(), &settings.rules, self.now_ms, &mut self.budget_bytes)
+                .map_err(|rejection| Refusal::of_batch(&rejection, partition.positions().log_start))?,
+            false => None,
+        };
         match checked {
             Some(batch) => self.append(partition, batch).map(Attempt::Done),
-            None => Ok(Attempt::Long(LongCheck {
+            None => Ok(Attempt::Elsewhere(Elsewhere {
                 index: data.index,
                 partition: Arc::clone(partition),
                 records,
@@ -310,14 +314,18 @@ impl Append<'_> {
         }
     }
 
-    /// Checks a batch where it may take long, and deals with it. A full pool lets it wait for its turn.
-    async fn check_elsewhere(&mut self, long: LongCheck) {
-        let LongCheck { index, partition, records, rules } = long;
-        let now_ms = self.now_ms;
-        let checked = self.broker.pool.run(move || check_batch(records, &rules, now_ms)).await;
+    /// Checks a batch where it may take long, opens its log if need be, and deals with it. A full pool lets it wait for
+    /// its turn.
+    async fn check_elsewhere(&mut self, elsewhere: Elsewhere) {
+        let Elsewhere { index, partition, records, rules } = elsewhere;
+        let (now_ms, of_job) = (self.now_ms, Arc::clone(&partition));
+        let check = move || check_batch(records, &rules, now_ms).map(|batch| (batch, of_job.ready()));
+        let checked = self.broker.pool.run(check).await;
         let log_start = partition.positions().log_start;
         let checked = match checked {
-            Ok(checked) => checked.map_err(|rejection| Refusal::of_batch(&rejection, log_start)),
+            Ok(Ok((batch, Ok(())))) => Ok(batch),
+            Ok(Ok((_, Err(error)))) => Err(Refusal::of_append(&error, log_start)),
+            Ok(Err(rejection)) => Err(Refusal::of_batch(&rejection, log_start)),
             Err(error) => Err(error_map::of_pool(error).into()),
         };
         let appended = checked.and_then(|batch| self.append(&partition, batch));

@@ -39,6 +39,13 @@ pub(super) fn find_partition<'a>(
     }
 }
 
+/// Whether one of these partitions has a log that a start left closed: to open it waits for the disk.
+pub(super) fn has_closed(broker: &Broker, topic: &TopicName, indexes: &[PartitionIndex]) -> bool {
+    let held = broker.partitions.topic(topic);
+    let partition = |index: &PartitionIndex| held.as_ref().and_then(|held| held.partition(*index));
+    indexes.iter().filter_map(partition).any(|partition| !partition.is_ready())
+}
+
 /// Why a partition is not held here though its topic is, or though somebody asks for it.
 pub(super) fn why_not_held(broker: &Broker, topic: &TopicName, index: PartitionIndex) -> ErrorCode {
     match broker.image.peek().partition(topic.as_str(), index) {

@@ -253,10 +253,10 @@ impl<K: Coordinator> Host<K> {
         self.load_elsewhere(new);
     }
 
-    /// A log without records takes no reading; all others are read elsewhere.
+    /// An open log without records takes no reading; all others are opened and read elsewhere.
     fn begin_loading(self: &Arc<Self>, shard: Arc<Shard<K::Machine>>) {
         let positions = shard.partition.log().positions();
-        if positions.log_start == positions.log_end.offset {
+        if positions.log_start == positions.log_end.offset && shard.partition.is_ready() {
             return self.load(&shard);
         }
         self.load_elsewhere(shard);

@@ -45,6 +45,8 @@ pub(super) fn load(
 ) -> Result<Loaded, LoadError> {
     let mut loaded = Loaded::default();
     let log = partition.log();
+    // The machine appends under its lock, and on reactors: what a start left closed is opened here.
+    log.ready()?;
     let mut from = log.positions().log_start;
     let unfolded_max = partition.settings().rules.decompressed_batch_bytes_max;
     loop {

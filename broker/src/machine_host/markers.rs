@@ -68,6 +68,12 @@ pub(super) fn carry_out(broker: &Broker, order: &MarkerOrder) -> MarkerOutcome {
     }
 }
 
+/// Whether a log that a start left closed would have to be opened, which waits for the disk.
+pub(super) fn has_closed(broker: &Broker, order: &MarkerOrder) -> bool {
+    let is_closed = |topic: &TopicName, index| find(broker, topic, index).is_ok_and(|it| !it.is_ready());
+    order.partitions.iter().any(|(topic, indexes)| indexes.iter().any(|index| is_closed(topic, *index)))
+}
+
 /// Writes a marker to a partition that is led here.
 pub(crate) fn write(
     broker: &Broker,
@@ -100,6 +106,8 @@ fn write_to(broker: &Broker, partition: &Arc<Partition>, marker: Marker) -> Resu
     if partition.topic().as_str() == CONSUMER_OFFSETS {
         return write_to_group(broker, partition.index(), marker);
     }
+    // The append is made under a lock that others take on reactors.
+    partition.ready().map_err(|error| error_map::of_partition(&error))?;
     let Marker { producer_id, producer_epoch, coordinator_epoch, committed, epoch_raised } = marker;
     let now_ms = broker.clock.now_ms();
     let batch = EndTxnMarker { committed, coordinator_epoch }.to_batch(producer_id, producer_epoch, now_ms);

@@ -125,7 +125,9 @@ impl TransactionHost {
 
     fn write_markers(self: &Arc<Self>, shard: &Arc<Shard<TransactionMachine>>, order: MarkerOrder) {
         let count: usize = order.partitions.values().map(std::collections::BTreeSet::len).sum();
-        if count <= MARKERS_AT_ONCE_MAX {
+        let broker = self.kind.broker.upgrade();
+        if count <= MARKERS_AT_ONCE_MAX && !broker.is_some_and(|broker| markers::has_closed(&broker, &order))
+        {
             return self.write_markers_here(shard, &order);
         }
         let (host, shard) = (Arc::clone(self), Arc::clone(shard));

@@ -26,7 +26,8 @@ pub(crate) enum Acks {
 }
 
 impl Partition {
-    /// Appends a batch as leader.
+    /// Appends a batch as leader. Where the partition is not [ready](Self::is_ready) this opens its log, which waits for the
+    /// disk.
     pub(crate) fn append(
         self: &Arc<Self>,
         batch: CheckedBatch,

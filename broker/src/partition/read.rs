@@ -1,6 +1,8 @@
 //! The fetch walk's last step above the log: epoch fence, divergence, the bound that the reader may see up to, and the
 //! read itself. Copies no record; waits for nothing.
 
+use std::sync::Arc;
+
 use ottla_model::{LeaderEpoch, Offset};
 use ottla_storage::{
     AbortedTransaction, CommittedRead, EpochEnd, LogError, ReadEnd, ReadMode, ReadOutcome, ReadRequest,
@@ -76,6 +78,18 @@ pub(crate) enum ReadResult {
 }
 
 impl Partition {
+    /// Whether an append finds its log open: a start leaves logs closed.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.place().log.is_ready()
+    }
+
+    /// Opens the log if the start left it closed. Waits for the disk: whoever is on a reactor, or holds a lock, has it done
+    /// before on a thread that may wait. A read need not ask; it is told to come again from such a thread.
+    pub(crate) fn ready(&self) -> Result<(), PartitionError> {
+        let log = Arc::clone(&self.place().log);
+        log.ready().map_err(PartitionError::from).inspect_err(|error| self.tell_read_error(error))
+    }
+
     /// Reads what `from` asks for, at most `max_bytes` (the partition's own limit already applied), or one whole batch
     /// however large with `at_least_one_batch`.
     pub(crate) fn read(
@@ -92,11 +106,8 @@ impl Partition {
 
     /// What is the disk's fault, not the request's, is told in the log too: the client gets no more than a code.
     fn tell_read_error(&self, error: &PartitionError) {
-        use LogError::{Damaged, DirectoryFailed, Io, Malformed};
-        if matches!(
-            error,
-            PartitionError::Log(Io { .. } | Malformed { .. } | Damaged { .. } | DirectoryFailed(_))
-        ) {
+        use LogError::{Damaged, DirectoryFailed, Io};
+        if matches!(error, PartitionError::Log(Io { .. } | Damaged { .. } | DirectoryFailed(_))) {
             let place = self.place();
             place.flush.errors.of_read(&place.directory.path(), &self.name, error);
         }

@@ -103,6 +103,10 @@ impl Partition {
     }
 
     fn has_open_transaction(&self, producer_id: ProducerId, epoch: ProducerEpoch) -> bool {
+        if !self.is_ready() {
+            // A start opens every log that has an open transaction, and to open this one here would wait for the disk.
+            return false;
+        }
         let known = self.log().producer(producer_id);
         known.is_some_and(|it| it.transaction_start.is_some() && it.producer_epoch == epoch)
     }

@@ -7,12 +7,17 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use ottla_model::ErrorCode;
 use ottla_protocol::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
 use ottla_protocol::messages::describe_cluster::DescribeClusterRequest;
+use ottla_protocol::messages::describe_producers::{DescribeProducersRequest, TopicRequest};
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponseTopic};
-use ottla_testkit::{Exit, TestBroker, TestProcess};
+use ottla_testkit::{Connection, Exit, TestBroker, TestProcess};
 
 use crate::BROKER;
+use crate::requests::{
+    append, base_offsets, batch, batch_from, batch_of_bytes, create_topic_with, fetch, list_offset, produce,
+};
 
 /// A user without rights.
 const NOBODY: u32 = 65_534;
@@ -312,4 +317,68 @@ fn several_directories_are_one_node() {
     drop(process.terminate());
     drop(start().terminate());
     assert_eq!((properties(&one), properties(&two)), (first, second));
+}
+
+/// What is said of the producers of a partition: an error, and their ids.
+fn producers_of(connection: &mut Connection, topic: &str) -> (ErrorCode, Vec<i64>) {
+    let topics = vec![TopicRequest { name: topic.into(), partition_indexes: vec![0.into()] }];
+    let mut answer = connection.call(&DescribeProducersRequest { topics }, 0);
+    let partition = answer.topics.remove(0).partitions.remove(0);
+    let ids = partition.active_producers.iter().map(|producer| producer.producer_id.get());
+    (partition.error_code, ids.collect())
+}
+
+#[test]
+fn logs_that_a_start_left_closed_are_opened_by_whoever_comes_first_and_keep_the_order_of_requests() {
+    let process = TestProcess::builder(BROKER).start();
+    let mut connection = process.connect();
+    for topic in ["written", "read", "described"] {
+        create_topic_with(&mut connection, topic, 1, &[]);
+        append(&mut connection, topic, 0, batch_from(7, 0, 0));
+    }
+    let process = process.terminate().plan.start();
+    let mut connection = process.connect();
+    assert_eq!(append(&mut connection, "written", 0, batch_from(7, 0, 1)), 1);
+    assert_eq!(append(&mut connection, "written", 0, batch(1)), 2);
+    assert_eq!(base_offsets(fetch(&mut connection, "written", 0, 0)), [0, 1, 2]);
+    assert_eq!(base_offsets(fetch(&mut connection, "read", 0, 0)), [0]);
+    assert_eq!(producers_of(&mut connection, "described"), (ErrorCode::NONE, vec![7]));
+    assert_eq!(append(&mut connection, "described", 0, batch_from(7, 0, 1)), 1);
+    let exit = process.terminate();
+    assert!(!exit.stderr.contains("WARN") && !exit.stderr.contains("ERROR"), "{}", exit.stderr);
+}
+
+#[test]
+fn a_log_that_is_not_as_the_stop_left_it_refuses_with_its_reason_and_the_others_serve() {
+    let process = TestProcess::builder(BROKER).start();
+    let mut connection = process.connect();
+    for topic in ["cut", "whole"] {
+        create_topic_with(&mut connection, topic, 1, &[("segment.bytes", "1048576")]);
+        append(&mut connection, topic, 0, batch_from(7, 0, 0));
+        for _ in 0..3 {
+            append(&mut connection, topic, 0, batch_of_bytes(600_000));
+        }
+    }
+    let plan = process.terminate().plan;
+    let sealed = plan.data().join("cut-0/00000000000000000000.log");
+    let bytes = fs::metadata(&sealed).unwrap().len();
+    fs::File::options().write(true).open(&sealed).unwrap().set_len(bytes - 10).unwrap();
+    let process = plan.start();
+    let mut connection = process.connect();
+    for _ in 0..2 {
+        let refused = produce(&mut connection, "cut", 0, batch(1));
+        assert_eq!(refused.error_code, ErrorCode::KAFKA_STORAGE_ERROR);
+        let refused = fetch(&mut connection, "cut", 0, 0);
+        assert_eq!(refused.error_code, ErrorCode::KAFKA_STORAGE_ERROR);
+        assert_eq!(producers_of(&mut connection, "cut"), (ErrorCode::KAFKA_STORAGE_ERROR, vec![]));
+        assert_eq!(list_offset(&mut connection, "cut", 0, 7).error_code, ErrorCode::KAFKA_STORAGE_ERROR);
+        assert_eq!(list_offset(&mut connection, "cut", -1, 7).offset.get(), 4, "what was told before stays");
+    }
+    assert_eq!(append(&mut connection, "whole", 0, batch_from(7, 0, 1)), 4);
+    let exit = process.terminate();
+    let reason = "it is not as its last orderly stop left it";
+    assert_eq!(exit.stderr.matches(reason).count(), 1, "{}", exit.stderr);
+    let process = exit.plan.start();
+    let mut connection = process.connect();
+    assert_eq!(append(&mut connection, "cut", 0, batch(1)), 4, "a start looks at all of it");
 }

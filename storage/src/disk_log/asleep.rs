@@ -36,15 +36,6 @@ pub(super) struct Asleep {
 }
 
 impl DiskLog {
-    /// Opens what a start left closed, if it did. Reads and appends do so themselves; this is for whoever wants to know
-    /// before whether it can be. Waits for the disk.
-    ///
-    /// # Errors
-    /// Of the disk, or where the files are not what an orderly stop left.
-    pub fn ready(&self) -> Result<(), LogError> {
-        self.body().map(|_| ())
-    }
-
     /// Whether the log was not opened yet.
     #[must_use]
     pub fn is_asleep(&self) -> bool {
@@ -119,7 +110,10 @@ impl DiskLog {
         let woken = match load::wake(opening, &self.shared, &asleep.memo) {
             Ok(woken) => woken,
             Err(error) => {
-                asleep.is_suspect |= !matches!(error, LogError::Io { .. });
+                if !matches!(error, LogError::Io { .. }) && !std::mem::replace(&mut asleep.is_suspect, true) {
+                    // Told once: whoever comes is refused with the same.
+                    tracing::error!(path = %self.directory.path().display(), %error, "a log cannot be used");
+                }
                 return Err(error);
             }
         };

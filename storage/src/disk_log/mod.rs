@@ -201,6 +201,15 @@ impl Log for DiskLog {
         self.read_slice(request)
     }
 
+    fn ready(&self) -> Result<(), LogError> {
+        self.check_not_abandoned()?;
+        self.body().map(|_| ())
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.is_asleep()
+    }
+
     fn first_undecided(&self, high_watermark: Offset) -> Option<Offset> {
         self.find_undecided(high_watermark)
     }
@@ -221,6 +230,10 @@ impl Log for DiskLog {
 
     fn producers(&self) -> Vec<ProducerInfo> {
         self.ask_producers(|producers| producers.infos()).unwrap_or_default()
+    }
+
+    fn producers_held(&self) -> usize {
+        self.body.get().map_or(0, |body| body.writer.lock().producers.len())
     }
 
     fn producer(&self, producer_id: ProducerId) -> Option<ProducerInfo> {

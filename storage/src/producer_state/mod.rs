@@ -152,6 +152,10 @@ impl ProducerStates {
     }
 
     /// Whether no producer is known.
+    pub(crate) fn len(&self) -> usize {
+        self.producers.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.producers.is_empty()
     }

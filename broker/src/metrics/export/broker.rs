@@ -98,10 +98,11 @@ pub(super) fn metadata(scrape: &Scrape<'_>, page: &mut Page) {
     for (name, level) in image.features() {
         family.sample(&[("feature", name.as_str())], i64::from(level));
     }
-    let producers: usize = scrape.rows.iter().map(|row| row.partition.log().producers().len()).sum();
+    let producers: usize = scrape.rows.iter().map(|row| row.partition.log().producers_held()).sum();
     page.one_gauge(
         "ottla_producers",
-        "Idempotent producers that logs remember, each counted in each of its partitions.",
+        "Idempotent producers that logs hold in memory, each counted in each of its partitions. A log that nobody used since \
+         the start holds none.",
         producers,
     );
 }
