@@ -124,6 +124,7 @@ fn find_again(world: &mut World) {
             flushed: twin.flushed,
             checkpoint: twin.checkpoint,
             is_compacted: twin.is_compacted,
+            was_truncated: twin.was_truncated,
             cleaned_end: twin.cleaned_end,
             compacted_to: twin.compacted_to,
             cleaned_ms: twin.cleaned_ms,

@@ -68,6 +68,8 @@ pub(super) struct Twin {
     pub(super) checkpoint: i64,
     /// The log ends here or beyond, where a start found it to end after a hole.
     pub(super) end_at_least: i64,
+    /// It was truncated: what a compaction kept of a producer may be gone, and a snapshot then knows more of it.
+    pub(super) was_truncated: bool,
     /// A compaction may have taken records whose key has a newer one.
     pub(super) is_compacted: bool,
     /// A compaction has looked at no record at or above it.
@@ -116,6 +118,12 @@ impl Twin {
     /// Where a producer's transaction began, if one is open.
     pub(super) fn open_since(&self, producer: i64) -> Option<i64> {
         producers(&self.batches).get(&producer)?.transaction_start
+    }
+
+    /// Whether this was a producer's last sequence number after one of the batches.
+    pub(super) fn had_producer(&self, id: i64, last_sequence: Option<i32>) -> bool {
+        let after = |kept: usize| producers(&self.batches[..kept]).get(&id).map(|known| known.last_sequence);
+        (1..=self.batches.len()).any(|kept| after(kept) == Some(last_sequence))
     }
 
     /// Places where offsets are known to be missing: what comes before and after.

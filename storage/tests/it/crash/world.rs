@@ -244,7 +244,7 @@ impl World {
             }
             29 => {
                 self.begin("truncate");
-                self.truncate("t", dice)
+                self.truncate(["t", "t", COMPACTED][dice.index(3)], dice)
             }
             30 => {
                 self.begin("roll");
@@ -397,9 +397,11 @@ impl World {
         let twin = self.twin(name);
         let kept = twin.batches.len().saturating_sub(dice.index(6));
         let to = twin.batches.get(kept).map_or(twin.end(), |batch| batch.base);
-        if to < twin.start {
+        // Nothing is compacted that may still be truncated.
+        if to < twin.start.max(twin.cleaned_end) {
             return Ok(());
         }
+        twin.was_truncated = true;
         let gone = twin.batches.split_off(kept);
         twin.truncated.extend(gone);
         twin.flushed = twin.flushed.min(to);
