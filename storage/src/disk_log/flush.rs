@@ -49,6 +49,10 @@ impl DiskLog {
         self.seal_rolled(&mut writer)?;
         self.forget_next(&mut writer)?;
         self.finish_files(&mut writer)?;
+        let sealed = body.segments.load_full();
+        for segment in sealed.iter().rev().skip(1) {
+            segment.give_up_indexes()?;
+        }
         let unsynced = writer.snapshots.take_unsynced();
         let log_end = self.positions().log_end.offset;
         self.sync_up_to(body, log_end, &unsynced)?;

@@ -58,6 +58,8 @@ pub(crate) struct SegmentMemo {
     pub(crate) index_bytes: u64,
     pub(crate) time_index_bytes: u64,
     pub(crate) txn_index_bytes: u64,
+    /// CRC-32C of that file: unlike the others it has nothing beside it by which its entries could be checked.
+    pub(crate) txn_index_crc: u32,
 }
 
 /// What a folder and those files in it looked like that no start looks into.
@@ -119,7 +121,7 @@ impl LogMemo {
 
 impl SegmentMemos {
     /// Bytes of a segment.
-    const ONE: usize = 64;
+    const ONE: usize = 68;
 
     /// The segments in these bytes.
     pub(crate) fn from_bytes(bytes: Bytes) -> Self {
@@ -170,6 +172,7 @@ impl SegmentMemo {
         into.put_u64(self.index_bytes);
         into.put_u64(self.time_index_bytes);
         into.put_u64(self.txn_index_bytes);
+        into.put_u32(self.txn_index_crc);
     }
 
     /// Of exactly the bytes of one.
@@ -184,6 +187,7 @@ impl SegmentMemo {
             index_bytes: from.get_u64(),
             time_index_bytes: from.get_u64(),
             txn_index_bytes: from.get_u64(),
+            txn_index_crc: from.get_u32(),
         }
     }
 }
@@ -230,6 +234,7 @@ impl Sizes {
             index_bytes,
             time_index_bytes,
             txn_index_bytes: bytes(FileKind::TxnIndex).unwrap_or_default(),
+            txn_index_crc: segment.aborted_crc()?,
         }))
     }
 

@@ -21,7 +21,7 @@ use crate::log::LogError;
 pub(super) const CLEAN_STOP: &str = ".ottla-clean-stop";
 
 const NAME: &[u8; 8] = b"OTTLAcs\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes before those that the checksum covers.
 const HEAD_BYTES: usize = 16;
 

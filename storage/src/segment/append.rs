@@ -239,13 +239,16 @@ impl Segment {
     /// What a writer needs to know of the first `bytes` bytes, given that the indexes describe no more than these.
     fn state_up_to(&self, bytes: u64) -> Result<TailState, LogError> {
         self.forget_largest_timestamp();
-        let start = self.last_offset_entry()?.map_or(0, |entry| u64::from(entry.position));
         let mut walk = self.walk(bytes, ReadMode::MayBlock).map_err(ReadFault::patient)?;
         let first = walk.header_at(0).map_err(ReadFault::patient)?;
+        // Where an index lies, all batches are walked.
+        let start = self.right_end(&mut walk).map_err(ReadFault::patient)?;
+        let largest = self.indexed_timestamp()?;
+        let is_right = largest.map_or(Ok(true), |largest| self.has_timestamp(largest))?;
         let mut state = TailState {
-            bytes: start,
+            bytes: if is_right { start } else { 0 },
             bytes_since_entry: 0,
-            largest: self.largest_timestamp()?,
+            largest: largest.filter(|_| is_right),
             first_timestamp_ms: first.map(|header| header.max_timestamp_ms()),
             file_is_longer: true,
         };

@@ -182,6 +182,11 @@ impl<E: Entry> IndexFile<E> {
         }
     }
 
+    /// Whether the entries are those of the file.
+    pub(crate) fn is_sealed(&self) -> bool {
+        matches!(&*self.state.read(), State::Sealed)
+    }
+
     /// From now on the file is not opened by its name.
     pub(crate) fn detach(&self) {
         self.is_detached.store(true, Ordering::Release);

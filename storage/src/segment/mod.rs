@@ -84,6 +84,8 @@ pub(crate) struct Segment {
     pinned: OnceLock<Arc<dyn LogFile>>,
     /// It was sealed and its files are not durable since.
     is_sealed_anew: AtomicBool,
+    /// An index entry was met that is not what this log would have written: the indexes are to be made anew.
+    is_ill_indexed: AtomicBool,
 }
 
 impl Segment {
@@ -121,6 +123,7 @@ impl Segment {
             largest_timestamp: Mutex::new(None),
             pinned: OnceLock::new(),
             is_sealed_anew: AtomicBool::new(false),
+            is_ill_indexed: AtomicBool::new(false),
         }
     }
 
@@ -178,15 +181,43 @@ impl Segment {
     pub(crate) fn largest_timestamp(&self) -> Result<Option<LargestTimestamp>, LogError> {
         let mut largest = self.largest_timestamp.lock();
         if largest.is_none() {
-            let last = self.times.last(&*self.directory, ReadMode::MayBlock);
-            let last = last.map_err(|error| self.error("read", FileKind::TimeIndex, error))?;
-            let Look::Seen(last) = last else { return Ok(None) };
-            *largest = Some(last.map_or(self.no_timestamp(), |last| LargestTimestamp {
-                timestamp_ms: last.timestamp_ms,
-                offset: last.offset.at(self.base),
-            }));
+            let indexed = self.indexed_timestamp()?;
+            let sound = indexed.map_or(Ok(None), |indexed| self.sound_timestamp(indexed))?;
+            *largest = Some(sound.unwrap_or(self.no_timestamp()));
         }
         Ok(largest.filter(|largest| largest.timestamp_ms >= 0))
+    }
+
+    /// What the time index has for the largest timestamp.
+    pub(crate) fn indexed_timestamp(&self) -> Result<Option<LargestTimestamp>, LogError> {
+        let last = self.times.last(&*self.directory, ReadMode::MayBlock);
+        let Look::Seen(last) = last.map_err(|error| self.error("read", FileKind::TimeIndex, error))? else {
+            return Ok(None);
+        };
+        let largest = |last: TimeEntry| LargestTimestamp {
+            timestamp_ms: last.timestamp_ms,
+            offset: last.offset.at(self.base),
+        };
+        Ok(last.map(largest).filter(|largest| largest.timestamp_ms >= 0))
+    }
+
+    /// An entry of a file of index entries is wrong. Answers are right without it, and slower. Said once.
+    fn note_wrong_entry(&self, kind: FileKind) {
+        if self.offsets.is_sealed() && !self.is_ill_indexed.swap(true, Ordering::AcqRel) {
+            let path = self.directory.path().join(file_name(self.base, kind));
+            tracing::warn!(path = %path.display(), "an index does not fit its log and is not used: it is made anew at the next start");
+        }
+    }
+
+    /// Removes the offset index of a sealed segment in which a wrong entry was met: where it is missing, opening the log
+    /// makes all indexes of the segment anew. Who has one mapped goes on with it. Says whether it was so.
+    pub(crate) fn give_up_indexes(&self) -> Result<bool, LogError> {
+        if !self.is_ill_indexed.swap(false, Ordering::AcqRel) {
+            return Ok(false);
+        }
+        disk::remove_if_there(&*self.directory, &file_name(self.base, FileKind::OffsetIndex))
+            .map_err(|error| self.error("remove", FileKind::OffsetIndex, error))?;
+        Ok(true)
     }
 
     pub(crate) fn set_largest_timestamp(&self, largest: Option<LargestTimestamp>) {
@@ -285,6 +316,12 @@ impl Segment {
     pub(crate) fn has_sound_aborted(&self, end: Offset) -> Result<bool, LogError> {
         let sound = self.aborted.is_sound(&*self.directory, self.base, end);
         sound.map_err(|error| self.error("read", FileKind::TxnIndex, error))
+    }
+
+    /// The checksum of the transaction index; 0 where there is none.
+    pub(crate) fn aborted_crc(&self) -> Result<u32, LogError> {
+        let crc = self.aborted.crc(&*self.directory);
+        crc.map_err(|error| self.error("read", FileKind::TxnIndex, error))
     }
 
     /// Whether a marker of an aborted transaction lies here.

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_index::RelativeOffset;
+use ottla_index::{OffsetEntry, RelativeOffset};
 use ottla_model::batch::{BATCH_HEADER_BYTES, BATCH_PREFIX_BYTES, BatchError, LegacyBatch, RecordBatch};
 use ottla_model::{LeaderEpoch, Offset};
 
@@ -75,11 +75,37 @@ impl Segment {
         Ok(None)
     }
 
-    /// An offset that no batch which begins below this byte reaches; none where no index entry tells.
+    /// An offset that no batch which begins below this byte reaches; none where no right index entry tells.
     pub(crate) fn end_at(&self, position: u64, mode: ReadMode) -> Result<Option<Offset>, ReadFault> {
         let look = self.offsets.at_or_after(&*self.directory, position, mode);
-        let entry = self.indexing(look, FileKind::OffsetIndex)?;
-        Ok(entry.map(|entry| entry.offset.at(self.base)))
+        let Some(entry) = self.indexing(look, FileKind::OffsetIndex)? else { return Ok(None) };
+        // A wrong offset would hide aborted transactions from a reader.
+        let mut walk = self.walk(self.bytes(), mode)?;
+        Ok(self.is_right(&entry, &mut walk)?.then(|| entry.offset.at(self.base)))
+    }
+
+    /// Whether a batch begins where the entry says and ends with its offset. One of a Kafka before 4.0 can stand for several
+    /// batches, of which the first ends before: that is no fault, and of no use here.
+    fn is_right(&self, entry: &OffsetEntry, walk: &mut Walk<'_>) -> Result<bool, ReadFault> {
+        let (expected, position) = (entry.offset.at(self.base), u64::from(entry.position));
+        if position >= walk.limit {
+            // Right, perhaps, and not yet to be seen.
+            if position >= self.bytes() {
+                self.note_wrong_entry(FileKind::OffsetIndex);
+            }
+            return Ok(false);
+        }
+        let header = match walk.header_at(position) {
+            Ok(header) => header,
+            Err(ReadFault::Log(LogError::Damaged { .. })) => None,
+            Err(fault) => return Err(fault),
+        };
+        match header {
+            Some(header) if header.last_offset() == expected => return Ok(true),
+            Some(header) if (self.base..expected).contains(&header.last_offset()) => {}
+            _ => self.note_wrong_entry(FileKind::OffsetIndex),
+        }
+        Ok(false)
     }
 
     /// The bytes from `position` on, at most `length` of them.
@@ -114,7 +140,11 @@ impl Segment {
         let named = match self.indexing(look, FileKind::TimeIndex)? {
             Some(entry) if entry.offset.at(self.base) >= from => {
                 let found = self.find(entry.offset.at(self.base), limit, mode)?;
-                found.filter(|found| found.header.max_timestamp_ms() == entry.timestamp_ms)
+                let named = found.filter(|found| found.header.max_timestamp_ms() == entry.timestamp_ms);
+                if found.is_some() && named.is_none() {
+                    self.note_wrong_entry(FileKind::TimeIndex);
+                }
+                named
             }
             _ => None,
         };
@@ -152,6 +182,28 @@ impl Segment {
         let found =
             self.find(largest.offset, self.bytes(), ReadMode::MayBlock).map_err(ReadFault::patient)?;
         Ok(found.is_some_and(|found| found.header.max_timestamp_ms() == largest.timestamp_ms))
+    }
+
+    /// The largest timestamp, where the time index has this one: that, if it can be right, or else what the batches have.
+    pub(super) fn sound_timestamp(
+        &self,
+        indexed: LargestTimestamp,
+    ) -> Result<Option<LargestTimestamp>, LogError> {
+        match self.has_timestamp(indexed) {
+            Ok(true) => return Ok(Some(indexed)),
+            // Nobody can tell what is in a batch that does not read.
+            Err(LogError::Damaged { .. }) => return Ok(Some(indexed)),
+            Err(error) => return Err(error),
+            Ok(false) => self.note_wrong_entry(FileKind::TimeIndex),
+        }
+        let mut largest: Option<LargestTimestamp> = None;
+        self.walk_sound(0, |header| {
+            let timestamp_ms = header.max_timestamp_ms();
+            if timestamp_ms > largest.map_or(-1, |largest| largest.timestamp_ms) {
+                largest = Some(LargestTimestamp { timestamp_ms, offset: header.last_offset() });
+            }
+        })?;
+        Ok(largest)
     }
 
     /// Where the first batch begins that reaches `offset`, or none where none does.
@@ -251,14 +303,14 @@ impl Segment {
         let Some(key) = RelativeOffset::of(within, self.base) else { return Ok(0) };
         let look = self.offsets.floor(&*self.directory, key, mode);
         let Some(entry) = self.indexing(look, FileKind::OffsetIndex)? else { return Ok(0) };
-        let position = u64::from(entry.position);
-        if position >= walk.limit {
-            return Ok(0);
-        }
-        match walk.header_at(position) {
-            Ok(Some(header)) if header.last_offset() == entry.offset.at(self.base) => Ok(position),
-            Ok(_) | Err(ReadFault::Log(LogError::Damaged { .. })) => Ok(0),
-            Err(fault) => Err(fault),
+        Ok(if self.is_right(&entry, walk)? { u64::from(entry.position) } else { 0 })
+    }
+
+    /// Where the batch of the last index entry begins, or the first byte where that entry is wrong or there is none.
+    pub(super) fn right_end(&self, walk: &mut Walk<'_>) -> Result<u64, ReadFault> {
+        match self.last_offset_entry()? {
+            Some(entry) if self.is_right(&entry, walk)? => Ok(u64::from(entry.position)),
+            _ => Ok(0),
         }
     }
 

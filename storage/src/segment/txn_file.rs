@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ottla_index::{AbortedTransaction, TxnIndex};
-use ottla_model::Offset;
+use ottla_model::{Offset, crc32c};
 
 use crate::io::{self as disk, Create, Directory, LogFile, read_full};
 use crate::log::ReadMode;
@@ -107,6 +107,24 @@ impl TxnFile {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// The CRC-32C of the entries that count.
+    pub(crate) fn crc(&self, directory: &dyn Directory) -> io::Result<u32> {
+        let end = self.entries() * ENTRY_BYTES;
+        let (mut crc, mut position) = (0, 0);
+        let mut buffer = [0; 4096];
+        while position < end {
+            let file = self.open(directory, Create::No)?;
+            let wanted = usize::try_from(end - position).unwrap_or(usize::MAX).min(buffer.len());
+            let filled = read_full(&*file, buffer.get_mut(..wanted).unwrap_or_default(), position)?;
+            if filled == 0 {
+                break;
+            }
+            crc = crc32c::append(crc, buffer.get(..filled).unwrap_or_default());
+            position += filled as u64;
+        }
+        Ok(crc)
     }
 
     /// Lets go of the file.

@@ -6,8 +6,9 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use ottla_model::batch::RecordBatch;
-use ottla_model::{LeaderEpoch, Offset, PartitionIndex, ProducerId, TopicName, Uuid};
+use ottla_model::batch::{BatchBuilder, CheckedBatch, EndTxnMarker, NewRecord, RecordBatch};
+use ottla_model::compression::Compression;
+use ottla_model::{LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicName, Uuid};
 use ottla_storage::{
     LoadReport, Log, LogConfig, LogDir, ReadEnd, ReadMode, ReadOutcome, ReadRequest, TopicPartition,
 };
@@ -284,6 +285,44 @@ fn sealed_indexes_of_another_length_are_made_anew_when_the_log_is_opened() {
     assert!(log.is_asleep());
     assert_eq!(log.offset_for_time(NOW_MS + 1).unwrap().unwrap().offset.get(), 3);
     assert_eq!(fs::read(&path).unwrap(), right);
+}
+
+#[test]
+fn a_list_of_aborted_transactions_that_rotted_is_made_anew_when_the_log_is_opened() {
+    let stopped = Stopped::new();
+    let (directory, report) = stopped.start();
+    let log = &report.logs[1].log;
+    for sequence in 0..3 {
+        log.append_as_leader(transactional(sequence), EPOCH, NOW_MS).unwrap();
+        let marker = EndTxnMarker { committed: false, coordinator_epoch: 0 };
+        let marker = marker.to_batch(ProducerId::new(9), ProducerEpoch::new(0), NOW_MS).unwrap();
+        log.append_as_leader(marker, EPOCH, NOW_MS).unwrap();
+    }
+    log.roll(NOW_MS).unwrap();
+    log.append_as_leader(batch(NOW_MS, 1, 10), EPOCH, NOW_MS).unwrap();
+    let listed = log.aborted_transactions(Offset::ZERO, Offset::MAX).unwrap();
+    assert_eq!(listed.len(), 3);
+    directory.close(1, NOW_MS).unwrap();
+    drop((directory, report));
+    let path = stopped.path("t-1").join("00000000000000000006.txnindex");
+    let right = fs::read(&path).unwrap();
+    for place in 0..right.len() {
+        change(&path, place as u64, &[right[place] ^ 1]);
+        let (directory, report) = stopped.start();
+        let log = &report.logs[1].log;
+        assert!(log.is_asleep());
+        assert_eq!(log.aborted_transactions(Offset::ZERO, Offset::MAX).unwrap(), listed, "byte {place}");
+        assert_eq!(fs::read(&path).unwrap(), right, "byte {place}");
+        directory.close(1, NOW_MS).unwrap();
+    }
+}
+
+fn transactional(sequence: i32) -> CheckedBatch {
+    let builder = BatchBuilder::new(Compression::NONE);
+    let builder = builder.with_producer(ProducerId::new(9), ProducerEpoch::new(0), sequence);
+    let mut builder = builder.with_transactional(true);
+    builder.append(&NewRecord { timestamp_ms: NOW_MS, ..NewRecord::default() }).unwrap();
+    builder.finish().unwrap()
 }
 
 #[test]

@@ -168,6 +168,42 @@ fn a_time_index_whose_end_is_wrong_is_made_anew_and_the_answers_stay() {
     }
 }
 
+/// The batch in which a look-up of each offset ends.
+fn looked_up(log: &DiskLog) -> Vec<i64> {
+    let first = |offset| batches(log, offset, ReadEnd::LogEnd, 1)[0].header().base_offset().get();
+    (0..END).map(first).collect()
+}
+
+#[test]
+fn a_wrong_byte_in_a_sealed_index_changes_no_answer_and_what_was_met_is_made_anew_by_the_next_start() {
+    let test = stopped();
+    let (sound_times, sound_places) = (times(&test.log), looked_up(&test.log));
+    let mut mended = 0;
+    let sealed = bases(&test).len() - 1;
+    for base in &bases(&test)[..sealed] {
+        for suffix in ["index", "timeindex"] {
+            let name = format!("{base:020}.{suffix}");
+            let sound = content(&test.file(&name));
+            for (place, flip) in (0..sound.len()).flat_map(|place| [0x01, 0x40].map(|flip| (place, flip))) {
+                let (folder, log, recovery) = changed(&test, &name, true, END, |bytes| bytes[place] ^= flip);
+                assert_eq!(looked_up(&log), sound_places, "{name}, byte {place} ^ {flip}");
+                assert_eq!(times(&log), sound_times, "{name}, byte {place} ^ {flip}");
+                assert_eq!((recovery.cut, recovery.holes), (None, Vec::new()));
+                log.close(NOW_MS).unwrap();
+                drop(log);
+                let (log, _) = open(folder.path(), &test.config, true, END).unwrap();
+                assert_eq!(looked_up(&log), sound_places, "{name}, byte {place} ^ {flip}, after a start");
+                // Each entry is met at its own offset, as long as their order is right.
+                if suffix == "index" && place % 8 >= 4 {
+                    assert_eq!(content(&folder.path().join(&name)), sound, "byte {place} ^ {flip}");
+                    mended += 1;
+                }
+            }
+        }
+    }
+    assert!(mended > 20, "{mended} were made anew");
+}
+
 #[test]
 fn a_healthy_log_is_opened_without_a_look_at_its_batches() {
     let test = stopped();
