@@ -68,6 +68,8 @@ const OTHER_FILES: &[(&[&str], &str, &[&str])] = &[
     (&["clean"], "d.appended-duplicate-0", &["00000000000000000058.log"]),
     // Kafka leaves these indexes as they are or makes them empty; here they are made from the batches.
     (&["clean", "unclean"], "d.index-odd-size-sealed-0", &["00000000000000000032.index"]),
+    // Kafka goes by a wrong index; here it goes once a wrong entry was met, and the next start makes one.
+    (&["clean"], "d.index-beyond-log-sealed-0", &["00000000000000000032.index"]),
     (
         &["clean"],
         "d.index-zero-tail-active-0",
@@ -218,6 +220,7 @@ fn is_compared(name: &str) -> bool {
 #[test]
 fn every_kind_of_damage_ends_as_in_kafka_or_with_more_records() {
     let after_recovery = KafkaSet::unpack("damaged").json("expect/unclean-rp0.json");
+    let mut others = Vec::new();
     for (start, removed) in STARTS {
         let set = KafkaSet::unpack("damaged");
         for name in removed {
@@ -242,11 +245,14 @@ fn every_kind_of_damage_ends_as_in_kafka_or_with_more_records() {
         assert_eq!(checked, 74, "{start}");
         drop(report);
         directory.close(9, AFTER_KAFKA_MS).unwrap();
-        check_files(start, &set, &about);
+        others.extend(other_files(start, &set, &about));
     }
+    assert!(others.is_empty(), "{others:#?}");
 }
 
-fn check_files(start: &str, set: &KafkaSet, about: &Value) {
+/// The partitions of which other files differ from Kafka's than may.
+fn other_files(start: &str, set: &KafkaSet, about: &Value) -> Vec<String> {
+    let mut others = Vec::new();
     let mut compared = 0;
     for (name, kafka) in about["partitions"].as_object().unwrap().iter().filter(|(name, _)| is_compared(name))
     {
@@ -259,10 +265,14 @@ fn check_files(start: &str, set: &KafkaSet, about: &Value) {
             OTHER_FILES.iter().find(|(starts, partition, _)| partition == name && starts.contains(&start));
         let allowed: BTreeSet<String> =
             other.into_iter().flat_map(|(_, _, files)| *files).map(|file| (*file).to_owned()).collect();
-        assert_eq!(differing(set, name, kafka), allowed, "{start}: {name}");
+        let found = differing(set, name, kafka);
+        if found != allowed {
+            others.push(format!("{start}: {name}: {found:?} where {allowed:?} may"));
+        }
         compared += 1;
     }
     assert!(compared > 55, "{compared} partitions after {start}");
+    others
 }
 
 /// Does to a directory what a case says.
