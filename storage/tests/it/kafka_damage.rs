@@ -69,7 +69,8 @@ const OTHER_FILES: &[(&[&str], &str, &[&str])] = &[
     // Kafka leaves these indexes as they are or makes them empty; here they are made from the batches.
     (&["clean", "unclean"], "d.index-odd-size-sealed-0", &["00000000000000000032.index"]),
     // Kafka goes by a wrong index; here it goes once a wrong entry was met, and the next start makes one.
-    (&["clean"], "d.index-beyond-log-sealed-0", &["00000000000000000032.index"]),
+    (&["clean", "unclean"], "d.index-beyond-log-sealed-0", &["00000000000000000032.index"]),
+    (&["clean", "unclean"], "d.truncated-sealed-0", &["00000000000000000032.index"]),
     (
         &["clean"],
         "d.index-zero-tail-active-0",
