@@ -25,6 +25,13 @@ impl Versions {
         self.first <= other.first && other.last <= self.last
     }
 
+    /// Whether all of these are among the others, open ends aside: where one has no bound, it is the others'.
+    const fn stay_in(self, others: Self) -> bool {
+        self.meets(others)
+            && (self.first == Self::ALL.first || others.first <= self.first)
+            && (self.last == Self::ALL.last || self.last <= others.last)
+    }
+
     const fn meets(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
@@ -84,16 +91,19 @@ impl Struct {
         if !input.generics.params.is_empty() {
             return Err(Error::new(input.generics.span(), "a message has no generic parameters"));
         }
-        let message = match input.attrs.iter().find(|attr| attr.path().is_ident("message")) {
-            Some(attr) => Some(MessageAttr::parse(attr)?),
-            None => None,
-        };
+        misplaced(&input.attrs, "field", "#[field(…)] stands on a field; a struct has #[message(…)]")?;
+        let mut attrs = input.attrs.iter().filter(|attr| attr.path().is_ident("message"));
+        let message = attrs.next().map(MessageAttr::parse).transpose()?;
+        if let Some(second) = attrs.next() {
+            return Err(Error::new(second.span(), "a struct has one #[message(…)], with all that it says"));
+        }
         let fields = named
             .named
             .iter()
             .map(|field| Field::parse(field, message.as_ref()))
             .collect::<Result<Vec<_>>>()?;
         check_tags(&fields)?;
+        check_names(&fields)?;
         Ok(Self { ident: input.ident.clone(), message, fields })
     }
 }
@@ -108,7 +118,10 @@ impl MessageAttr {
                 let value: Expr = meta.value()?.parse()?;
                 Ok((value.span(), if is_word(&value, "none") { None } else { Some(parse_i16(&value)?) }))
             }),
-            "advertised" => set(&mut advertised, &meta, |meta| parse_i16(&meta.value()?.parse()?)),
+            "advertised" => set(&mut advertised, &meta, |meta| {
+                let value: Expr = meta.value()?.parse()?;
+                Ok((value.span(), parse_i16(&value)?))
+            }),
             _ => Err(meta.error("expected one of key, versions, flexible, advertised")),
         })?;
         let Some(versions) = versions else {
@@ -123,7 +136,15 @@ impl MessageAttr {
             let text = format!("no version up to {} is flexible then; write flexible = none", versions.last);
             return Err(Error::new(span, text));
         }
-        Ok(Self { key, versions, flexible: flexible.and_then(|(_, first)| first), advertised })
+        if let Some((span, oldest)) = advertised
+            && oldest > versions.first
+        {
+            let text =
+                format!("the oldest version there is, {}, is advertised, or an older one", versions.first);
+            return Err(Error::new(span, text));
+        }
+        let flexible = flexible.and_then(|(_, first)| first);
+        Ok(Self { key, versions, flexible, advertised: advertised.map(|(_, oldest)| oldest) })
     }
 }
 
@@ -132,12 +153,16 @@ impl Field {
         let Some(ident) = field.ident.clone() else {
             return Err(Error::new(field.span(), "a message's fields have names"));
         };
+        misplaced(&field.attrs, "message", "#[message(…)] stands on the struct; a field has #[field(…)]")?;
         let mut parsed = FieldAttr::default();
         for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("field")) {
             attr.parse_nested_meta(|meta| parsed.parse(&meta))?;
         }
         let FieldAttr { versions, ignorable, nullable, tag, default, flexible, name } = parsed;
-        let versions_given = versions.unwrap_or(Versions::ALL);
+        let at = |span: Option<proc_macro2::Span>| span.unwrap_or_else(|| ident.span());
+        let (versions_span, versions_given) = versions.unzip();
+        let versions_given = versions_given.unwrap_or(Versions::ALL);
+        let (nullable_span, nullable) = nullable.unzip();
 
         match (option_inner(&field.ty), nullable) {
             (Some(_), None) => return Err(Error::new(field.ty.span(), "an Option needs #[field(nullable)]")),
@@ -147,11 +172,21 @@ impl Field {
             _ => {}
         }
         let whole = message.map_or(Versions::ALL, |message| message.versions);
-        if !versions_given.meets(whole) {
+        if !versions_given.stay_in(whole) {
             let text = format!("the message has only the versions {} to {}", whole.first, whole.last);
-            return Err(Error::new(ident.span(), text));
+            return Err(Error::new(at(versions_span), text));
+        }
+        if nullable.is_some_and(|nullable| !nullable.stay_in(versions_given) || !nullable.stay_in(whole)) {
+            let text = "null is allowed in versions that the field has, or in all of them: nullable";
+            return Err(Error::new(at(nullable_span), text));
         }
         if let Some((span, _)) = tag {
+            if let Some(flexible) = &flexible {
+                return Err(Error::new(
+                    flexible.span(),
+                    "a tagged field exists in flexible versions only, and has their form",
+                ));
+            }
             check_tagged(span, message, versions_given, nullable)?;
         }
         let name = name.unwrap_or_else(|| camel_case(&ident));
@@ -176,9 +211,9 @@ impl Field {
 
 #[derive(Default)]
 struct FieldAttr {
-    versions: Option<Versions>,
+    versions: Option<(proc_macro2::Span, Versions)>,
     ignorable: Option<()>,
-    nullable: Option<Versions>,
+    nullable: Option<(proc_macro2::Span, Versions)>,
     tag: Option<(proc_macro2::Span, u32)>,
     default: Option<Expr>,
     flexible: Option<Expr>,
@@ -188,13 +223,14 @@ struct FieldAttr {
 impl FieldAttr {
     fn parse(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         match name_of(meta).as_str() {
-            "versions" => set(&mut self.versions, meta, parse_versions),
+            "versions" => set(&mut self.versions, meta, |meta| Ok((meta.path.span(), parse_versions(meta)?))),
             "ignorable" if meta.input.peek(Token![=]) => {
                 Err(meta.error("ignorable stands alone, without a value"))
             }
             "ignorable" => set(&mut self.ignorable, meta, |_| Ok(())),
             "nullable" => set(&mut self.nullable, meta, |meta| {
-                if meta.input.peek(Token![=]) { parse_versions(meta) } else { Ok(Versions::ALL) }
+                let versions = if meta.input.peek(Token![=]) { parse_versions(meta)? } else { Versions::ALL };
+                Ok((meta.path.span(), versions))
             }),
             "tag" => set(&mut self.tag, meta, |meta| parse_tag(&meta.value()?.parse()?)),
             "default" if !meta.input.peek(Token![=]) => {
@@ -205,7 +241,9 @@ impl FieldAttr {
             "name" => set(&mut self.name, meta, |meta| {
                 let name: Expr = meta.value()?.parse()?;
                 match &name {
-                    Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.value()),
+                    Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if !text.value().is_empty() => {
+                        Ok(text.value())
+                    }
                     _ => Err(Error::new(
                         name.span(),
                         "expected the schema's name as text: name = \"ISRNodes\"",
@@ -259,6 +297,25 @@ fn check_tags(fields: &[Field]) -> Result<()> {
     Ok(())
 }
 
+fn check_names(fields: &[Field]) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    match fields.iter().find(|field| !seen.insert(&field.name)) {
+        None => Ok(()),
+        Some(field) => {
+            let text = format!("another field has the name \"{}\" already", field.name);
+            Err(Error::new(field.ident.span(), text))
+        }
+    }
+}
+
+/// An attribute that stands where nobody would look at it.
+fn misplaced(attrs: &[Attribute], name: &str, text: &str) -> Result<()> {
+    match attrs.iter().find(|attr| attr.path().is_ident(name)) {
+        None => Ok(()),
+        Some(attr) => Err(Error::new(attr.span(), text)),
+    }
+}
+
 fn default_value(default: Option<Expr>, ty: &Type) -> Result<DefaultValue> {
     let Some(value) = default else { return Ok(DefaultValue::OfType) };
     if is_word(&value, "empty") {
@@ -275,6 +332,9 @@ fn default_value(default: Option<Expr>, ty: &Type) -> Result<DefaultValue> {
         Expr::Unary(unary) => matches!(&*unary.expr, Expr::Lit(_)),
         _ => false,
     };
+    if !is_literal && is_list(ty) {
+        return Err(Error::new(value.span(), "a list's default is an empty one, or null: leave it out"));
+    }
     if !is_literal {
         return Ok(DefaultValue::Value(value));
     }
@@ -359,6 +419,15 @@ fn parse_versions(meta: &ParseNestedMeta<'_>) -> Result<Versions> {
         return Err(Error::new(value.span(), "the first version is above the last"));
     }
     Ok(versions)
+}
+
+/// Whether the type is one that is read over an empty value, which is not dropped.
+fn is_list(ty: &Type) -> bool {
+    let Type::Path(path) = option_inner(ty).unwrap_or(ty) else { return false };
+    path.path
+        .segments
+        .last()
+        .is_some_and(|last| ["Vec", "Few", "Records"].iter().any(|list| last.ident == list))
 }
 
 /// What stands in `Option<…>`.

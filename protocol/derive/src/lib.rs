@@ -17,17 +17,19 @@ use syn::{DeriveInput, parse_macro_input};
 /// * `versions = 3..=13`: the versions that can be read and written, both bounds included. Required.
 /// * `flexible = 9`: the first version with compact lengths and tagged fields. Absent or `none`: no version has them.
 /// * `key = 0`: the API key, or the type of a record.
-/// * `advertised = 0`: the oldest version that an ApiVersions answer names, if it is not the oldest served.
+/// * `advertised = 0`: the oldest version that an ApiVersions answer names, if it is older than all that are served.
 ///
 /// # `#[field(...)]` on a field
 ///
 /// * `versions = 4..`, `..=12`, `3..=5` or `7`: where the field is on the wire. Elsewhere it decodes to its default, and
 ///   writing another value there is an error.
 /// * `ignorable`: writing another value there is no error; the value is dropped.
-/// * `nullable`: null is allowed, in all versions or in those given (`nullable = 6..`). The type is then an `Option`.
+/// * `nullable`: null is allowed, in all versions or in those given (`nullable = 6..`), which are versions of the field. The
+///   type is then an `Option`.
 /// * `tag = 0`: the field is a tagged one, left out when it has its default value.
 /// * `default = -1`: a literal (turned into the field's type), or any expression of the field's type. Without it the
 ///   default is that of the type, so null for an `Option`; `default = empty` is an `Option` with an empty value.
+///   A list has no elements by default.
 /// * `flexible = none`: the length keeps its old form in flexible versions (the client id of a request header).
 /// * `name = "ISRNodes"`: the schema's name, if it is not the field's in camel case.
 #[proc_macro_derive(Message, attributes(message, field))]

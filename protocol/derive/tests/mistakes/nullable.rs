@@ -23,4 +23,23 @@ struct LiteralForOption {
     a: Option<String>,
 }
 
+#[derive(Message)]
+struct NullableBefore {
+    #[field(versions = 3.., nullable = 2..)]
+    a: Option<i32>,
+}
+
+#[derive(Message)]
+struct NullableBeyond {
+    #[field(versions = 3..=5, nullable = 4..=6)]
+    a: Option<i32>,
+}
+
+#[derive(Message)]
+#[message(versions = 0..=3)]
+struct NullableNever {
+    #[field(nullable = 4..)]
+    a: Option<i32>,
+}
+
 fn main() {}

@@ -34,4 +34,10 @@ struct FlexibleFrom {
     a: Option<String>,
 }
 
+#[derive(Message)]
+struct InflexibleTag {
+    #[field(nullable, tag = 0, flexible = none)]
+    a: Option<String>,
+}
+
 fn main() {}

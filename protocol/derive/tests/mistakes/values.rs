@@ -78,4 +78,16 @@ struct InflexibleNumber {
     a: i32,
 }
 
+#[derive(Message)]
+struct ListWithElements {
+    #[field(default = vec![1])]
+    a: Vec<i32>,
+}
+
+#[derive(Message)]
+struct SomeElements {
+    #[field(nullable, default = Some(vec![1]))]
+    a: Option<Vec<i32>>,
+}
+
 fn main() {}

@@ -37,4 +37,24 @@ struct Removed {
     a: i32,
 }
 
+#[derive(Message)]
+#[message(versions = 2..=3)]
+struct BeyondTheNewest {
+    #[field(versions = 2..=4)]
+    a: i32,
+}
+
+#[derive(Message)]
+#[message(versions = 2..=3)]
+struct BeforeTheOldest {
+    #[field(versions = 1..)]
+    a: i32,
+}
+
+#[derive(Message)]
+#[message(versions = 2..=3, advertised = 3)]
+struct AdvertisedTooLate {
+    a: i32,
+}
+
 fn main() {}
