@@ -6,7 +6,7 @@ use compact_str::CompactString;
 
 use crate::Message;
 use crate::api::{ApiKey, Request};
-use crate::codec::{DecodeError, EncodeError, Encoded, Reader, VersionRange, Wire, Writer};
+use crate::codec::{DecodeError, EncodeError, Encoded, Reader, VersionRange, Writer};
 
 /// What stands before each request. Version 2 adds tagged fields and goes with the flexible versions of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Message)]
@@ -83,9 +83,9 @@ impl RequestFrame {
         served: impl FnOnce(ApiKey) -> Option<VersionRange>,
     ) -> Result<Self, RequestFrameError> {
         let mut reader = Reader::new(frame.clone());
-        let key = i16::read(&mut reader)?;
-        let version = i16::read(&mut reader)?;
-        let correlation_id = i32::read(&mut reader)?;
+        let key = reader.field("requestApiKey")?;
+        let version = reader.field("requestApiVersion")?;
+        let correlation_id = reader.field("correlationId")?;
 
         let api = ApiKey::from_number(key);
         let Some((api, served)) = api.and_then(|api| Some((api, served(api)?))) else {
@@ -161,7 +161,7 @@ pub fn encode_response<R: Request>(
 /// # Errors
 /// When the frame is too short.
 pub fn response_correlation_id(frame: &Bytes) -> Result<i32, DecodeError> {
-    i32::read(&mut Reader::new(frame.clone()))
+    Reader::new(frame.clone()).field("correlationId")
 }
 
 /// Reads an answer, in the version of its request. (ApiVersions answers an unknown version in version 0.)

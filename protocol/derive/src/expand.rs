@@ -254,12 +254,9 @@ fn read_tags(tagged: &[&Field]) -> TokenStream {
             Some(_) => quote! { reader.nullable_tagged_field(#name)? },
         };
         let Versions { first, last } = field.versions;
-        let guard = if field.versions == Versions::ALL {
-            TokenStream::new()
-        } else {
-            quote! { if reader.in_versions(#first, #last) }
-        };
-        quote! { #tag #guard => self.#ident = #read, }
+        let check = (field.versions != Versions::ALL)
+            .then(|| quote! { reader.check_tag(#tag, #name, #first, #last)?; });
+        quote! { #tag => { #check self.#ident = #read; } }
     });
     quote! {
         if reader.is_flexible() {
@@ -267,7 +264,7 @@ fn read_tags(tagged: &[&Field]) -> TokenStream {
                 let (tag, size) = reader.tag()?;
                 match tag {
                     #(#arms)*
-                    _ => reader.skip(size)?,
+                    _ => reader.skip_tag(tag, size)?,
                 }
             }
         }

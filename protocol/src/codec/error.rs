@@ -41,6 +41,14 @@ pub enum DecodeErrorKind {
         /// The largest number there may be.
         limit: usize,
     },
+    /// A tagged field of other versions than this. One that no version has is passed over.
+    #[error("tag {tag} is not valid for version {version}")]
+    TagNotInVersion {
+        /// The field's tag.
+        tag: u32,
+        /// The version that is read.
+        version: i16,
+    },
     /// A variable-length number that goes on beyond its fifth byte.
     #[error("a variable-length number has more than 5 bytes")]
     VarintTooLong,
@@ -87,7 +95,9 @@ impl DecodeError {
         self.0.at
     }
 
-    /// The field, from the outermost inwards: `topics[0].partitions[3].records`. Empty outside every field.
+    /// The field, from the outermost inwards: `topics[0].partitions[3].records`, or `topics[0].taggedFields` and
+    /// `topics[0].tag 9` where it is none that is known. Empty where the message as a whole is wrong: its version, or
+    /// what follows it.
     #[must_use]
     pub fn field(&self) -> String {
         self.0.path.to_string()
@@ -102,6 +112,12 @@ impl DecodeError {
     #[cold]
     pub(super) fn in_element(mut self, index: usize) -> Self {
         self.0.path.0.push(Step::Element(index));
+        self
+    }
+
+    #[cold]
+    pub(super) fn in_tag(mut self, tag: u32) -> Self {
+        self.0.path.0.push(Step::Tag(tag));
         self
     }
 }
@@ -241,6 +257,8 @@ struct Path(Vec<Step>);
 enum Step {
     Field(&'static str),
     Element(usize),
+    /// A tagged field that is not known by name.
+    Tag(u32),
 }
 
 impl fmt::Display for Path {
@@ -250,6 +268,8 @@ impl fmt::Display for Path {
                 Step::Field(name) if depth == 0 => f.write_str(name)?,
                 Step::Field(name) => write!(f, ".{name}")?,
                 Step::Element(index) => write!(f, "[{index}]")?,
+                Step::Tag(tag) if depth == 0 => write!(f, "tag {tag}")?,
+                Step::Tag(tag) => write!(f, ".tag {tag}")?,
             }
         }
         Ok(())

@@ -123,6 +123,7 @@ impl<T: fmt::Debug> fmt::Debug for Few<T> {
 impl<T: Wire> Wire for Few<T> {
     #[inline]
     fn read_into(&mut self, reader: &mut Reader) -> Result<(), DecodeError> {
+        debug_assert!(self.is_fresh(), "a list is read over an empty one");
         let at = reader.position();
         match reader.array_count()?.ok_or_else(|| null_at(at))? {
             1 => {
@@ -142,6 +143,11 @@ impl<T: Wire> Wire for Few<T> {
 }
 
 impl<T: Wire> Few<T> {
+    /// Whether there is no memory to give back.
+    const fn is_fresh(&self) -> bool {
+        matches!(&self.0, Elements::Any(elements) if elements.capacity() == 0)
+    }
+
     #[inline(never)]
     fn read_any(&mut self, count: usize, reader: &mut Reader) -> Result<(), DecodeError> {
         put_over_default(self, Self::default());

@@ -8,6 +8,7 @@ mod nullable;
 mod primitives;
 mod reader;
 mod run;
+mod text;
 mod writer;
 
 use bytes::Bytes;
@@ -33,7 +34,7 @@ pub trait Wire: Sized + Default {
     }
 
     /// Reads the value at the reader's position over a default one, where that lies already: what is made of many
-    /// parts is then moved nowhere. Fields that the version does not have stay as they are. After an error the value is
+    /// parts is then moved nowhere. A list that lies there, if it is not empty, is not given back; debug builds panic. Fields that the version does not have stay as they are. After an error the value is
     /// of no use.
     ///
     /// # Errors

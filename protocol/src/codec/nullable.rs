@@ -165,6 +165,10 @@ impl Nullable for Records {
 
     #[inline]
     fn read_nullable_into(value: &mut Option<Self>, reader: &mut Reader) -> Result<(), DecodeError> {
+        debug_assert!(
+            value.as_ref().is_none_or(|records| records.as_inline().is_some_and(Bytes::is_empty)),
+            "records are read over none"
+        );
         match reader.nullable_bytes_length()? {
             Some(length) => put_over_default(value, Some(Self::Inline(reader.split(length)))),
             None => *value = None,
@@ -217,6 +221,7 @@ pub(super) fn read_elements<T: Wire>(
 ) -> Result<(), DecodeError> {
     // As a rule all of them at once.
     let mut end = capacity::<T>(count, reader.remaining());
+    debug_assert!(elements.capacity() == 0, "a list is read over an empty one");
     put_over_default(elements, Vec::with_capacity(end));
     loop {
         let start = elements.len();
@@ -232,7 +237,7 @@ pub(super) fn read_elements<T: Wire>(
 }
 
 /// Puts a value where a default one lies. That one has no memory to give back, which the compiler cannot see, and so it
-/// is not dropped.
+/// is not dropped. That it is a default one its callers check in debug builds.
 #[inline]
 pub(super) fn put_over_default<T>(place: &mut T, value: T) {
     std::mem::forget(std::mem::replace(place, value));

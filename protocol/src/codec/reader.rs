@@ -6,6 +6,7 @@ use compact_str::CompactString;
 
 use super::error::{DecodeError, DecodeErrorKind};
 use super::run::Run;
+use super::text::lossy_text;
 use super::{Nullable, Wire};
 
 /// The longest text in bytes: lengths of texts have 16 bits and a sign, and the compact form allows no more.
@@ -14,6 +15,8 @@ pub const TEXT_BYTES_MAX: usize = i16::MAX as usize;
 pub const ARRAY_ELEMENTS_MAX: usize = 1_000_000;
 /// The largest number of tagged fields in one section. Kafka's parser has the same limit.
 pub const TAGS_MAX: usize = 10_000;
+/// What errors call a section of tagged fields, which has no name of its own.
+const TAGS_NAME: &str = "taggedFields";
 /// The most bytes that an unsigned variable-length number of 32 bits takes.
 pub(super) const VARINT_BYTES_MAX: usize = 5;
 /// The longest text that is looked at as a whole.
@@ -193,9 +196,10 @@ impl Reader {
     /// When there are more than [`TAGS_MAX`].
     pub fn tag_count(&mut self) -> Result<usize, DecodeError> {
         let at = self.position();
-        let count = self.unsigned_varint()? as usize;
+        let count = self.unsigned_varint().map_err(|error| error.in_field(TAGS_NAME))? as usize;
         if count > TAGS_MAX {
-            return Err(DecodeError::new(DecodeErrorKind::TooManyTags { count, limit: TAGS_MAX }, at));
+            let error = DecodeError::new(DecodeErrorKind::TooManyTags { count, limit: TAGS_MAX }, at);
+            return Err(error.in_field(TAGS_NAME));
         }
         Ok(count)
     }
@@ -207,7 +211,31 @@ impl Reader {
     /// # Errors
     /// When the input ends within them.
     pub fn tag(&mut self) -> Result<(u32, usize), DecodeError> {
-        Ok((self.unsigned_varint()?, self.unsigned_varint()? as usize))
+        let tag = self.unsigned_varint().map_err(|error| error.in_field(TAGS_NAME))?;
+        let size = self.unsigned_varint().map_err(|error| error.in_tag(tag))?;
+        Ok((tag, size as usize))
+    }
+
+    /// Checks that the version has the tagged field whose value comes next. Kafka does not pass over it as over one that
+    /// no version has.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::TagNotInVersion`] when the field exists in these versions only, and this is another.
+    #[inline]
+    pub fn check_tag(&self, tag: u32, name: &'static str, first: i16, last: i16) -> Result<(), DecodeError> {
+        if self.in_versions(first, last) {
+            return Ok(());
+        }
+        Err(self.error(DecodeErrorKind::TagNotInVersion { tag, version: self.version }).in_field(name))
+    }
+
+    /// Passes over the value of a tagged field that no version has.
+    ///
+    /// # Errors
+    /// When fewer bytes are left than were announced.
+    #[cold]
+    pub fn skip_tag(&mut self, tag: u32, size: usize) -> Result<(), DecodeError> {
+        self.skip(size).map_err(|error| error.in_tag(tag))
     }
 
     /// Ends a struct that knows no tagged fields: passes over those that a flexible version may have.
@@ -230,8 +258,8 @@ impl Reader {
     #[cold]
     fn skip_tags(&mut self) -> Result<(), DecodeError> {
         for _ in 0..self.tag_count()? {
-            let (_, size) = self.tag()?;
-            self.skip(size)?;
+            let (tag, size) = self.tag()?;
+            self.skip_tag(tag, size)?;
         }
         Ok(())
     }
@@ -287,6 +315,14 @@ impl Reader {
             }
             _ => self.long_unsigned_varint(),
         }
+    }
+
+    /// The same of a field; errors carry its name.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn unsigned_varint_field(&mut self, name: &'static str) -> Result<u32, DecodeError> {
+        self.unsigned_varint().map_err(|error| error.in_field(name))
     }
 
     /// The same where most are lengths of records, in two or three bytes.
@@ -347,13 +383,13 @@ impl Reader {
         null
     }
 
-    /// A text, in either form; none for null. Bytes that are not UTF-8 become U+FFFD.
+    /// A text, in either form; none for null. Bytes that are not UTF-8 become U+FFFD, as Java makes them.
     pub(super) fn nullable_text(&mut self) -> Result<Option<CompactString>, DecodeError> {
         let Some(length) = self.text_length()? else { return Ok(None) };
         let Some(bytes) = self.rest.get(..length) else { return Err(self.cut(length)) };
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => CompactString::new(text),
-            Err(_) => CompactString::from_utf8_lossy(bytes),
+            Err(_) => lossy_text(bytes),
         };
         self.rest.advance(length);
         Ok(Some(text))

@@ -79,7 +79,7 @@ macro_rules! coordinator_records {
             /// When the key's type or the value's version is not known, or one of them is damaged.
             pub fn decode(key: Bytes, value: Option<Bytes>) -> Result<Self, CoordinatorRecordError> {
                 let mut reader = Reader::new(key);
-                let kind = i16::read(&mut reader).map_err(CoordinatorRecordError::KeyType)?;
+                let kind = reader.field::<i16>("type").map_err(CoordinatorRecordError::KeyType)?;
                 $(
                     if $key::KEY == Some(kind) {
                         return Ok(Self::$variant(decode_key(&mut reader)?, value.map(decode_value).transpose()?));

@@ -11,7 +11,7 @@ use crate::codec::{DecodeError, EncodeError, Message, Reader, Wire as _, Writer}
 /// When the version does not exist or the bytes are not the message.
 pub fn decode_versioned<M: Message>(bytes: Bytes) -> Result<(M, i16), DecodeError> {
     let mut reader = Reader::new(bytes);
-    let version = i16::read(&mut reader)?;
+    let version: i16 = reader.field("version")?;
     Ok((M::decode_from(&mut reader, version)?, version))
 }
 
@@ -22,7 +22,7 @@ pub fn decode_versioned<M: Message>(bytes: Bytes) -> Result<(M, i16), DecodeErro
 /// When the version is older than those known or the bytes are not the message.
 pub fn decode_versioned_or_newer<M: Message>(bytes: Bytes) -> Result<(M, i16), DecodeError> {
     let mut reader = Reader::new(bytes);
-    let version = i16::read(&mut reader)?;
+    let version: i16 = reader.field("version")?;
     Ok((M::decode_from(&mut reader, version.min(M::VERSIONS.last))?, version))
 }
 

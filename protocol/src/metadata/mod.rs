@@ -238,12 +238,12 @@ impl MetadataRecord {
     /// When it is damaged, or of a type or version that is not known here.
     pub fn decode_with_version(value: Bytes) -> Result<(Self, i16), MetadataRecordError> {
         let mut reader = Reader::new(value);
-        let frame_version = reader.unsigned_varint()?;
+        let frame_version = reader.unsigned_varint_field("frameVersion")?;
         if frame_version != FRAME_VERSION {
             return Err(MetadataRecordError::FrameVersion { version: frame_version });
         }
-        let kind = reader.unsigned_varint()?;
-        let version = reader.unsigned_varint()?;
+        let kind = reader.unsigned_varint_field("type")?;
+        let version = reader.unsigned_varint_field("version")?;
         let record = Self::decode_body(kind, version, &mut reader)?;
         reader.expect_end().map_err(|source| MetadataRecordError::Body { name: record.name(), source })?;
         Ok((record, reader.version()))

@@ -4,7 +4,8 @@
 use bytes::Bytes;
 use ottla_model::{LeaderEpoch, Offset};
 use ottla_protocol::codec::{DecodeErrorKind, Message as _, Writer};
-use ottla_protocol::internal::ConsumerOffsetsRecord;
+use ottla_protocol::header::{RequestFrame, RequestFrameError, response_correlation_id};
+use ottla_protocol::internal::{ConsumerOffsetsRecord, ConsumerProtocolSubscription, decode_versioned};
 use ottla_protocol::messages::fetch::{
     EpochEndOffset, FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData,
 };
@@ -40,9 +41,7 @@ fn a_message_cut_at_any_byte_is_an_error_that_says_where_and_in_which_field() {
                 let error = (entry.decode)(golden.slice(..at), version).unwrap_err();
                 let what = format!("{} {version} cut at {at}: {error}", entry.name);
                 assert!(error.at() <= at, "{what}");
-                // Only the tags of the message itself stand in no field.
-                let flexible = entry.flexible.is_some_and(|first| version >= first);
-                assert!(flexible || !error.field().is_empty(), "{what}");
+                assert!(!error.field().is_empty(), "{what}");
                 assert!(error.to_string().contains("at byte "), "{what}");
             }
         },
@@ -129,12 +128,13 @@ fn tagged_fields_within_tagged_fields_are_bounded_like_all_others() {
     assert_eq!(with_tags(10_000, &empty).as_ref(), Ok(&answer), "unknown tags are passed over");
     let error = with_tags(10_001, &empty).unwrap_err();
     assert_eq!(error.kind(), DecodeErrorKind::TooManyTags { count: 10_001, limit: 10_000 });
-    assert_eq!(error.field(), "responses[0].partitions[0].divergingEpoch");
+    assert_eq!(error.field(), "responses[0].partitions[0].divergingEpoch.taggedFields");
     // A tag that holds what looks like tags without end is one run of bytes.
     let nest = [&[0x63, 100][..], &[0xff; 100]].concat();
     assert_eq!(with_tags(1, &nest).as_ref(), Ok(&answer));
     let error = with_tags(1, b"\x63\xff\xff\xff\xff\x07").unwrap_err();
     assert!(matches!(error.kind(), DecodeErrorKind::Truncated { needed: 0x7fff_ffff, .. }), "{error}");
+    assert_eq!(error.field(), "responses[0].partitions[0].divergingEpoch.tag 99");
 }
 
 fn each_vector(wanted: impl Fn(&Value) -> bool, mut check: impl FnMut(&Entry, i16, Bytes)) {
@@ -230,6 +230,48 @@ fn tags_out_of_order_or_twice_are_accepted() {
     let fetch = FetchRequest::decode(input.into(), 15).expect("Kafka accepts it, too");
     assert_eq!(fetch.cluster_id.as_deref(), Some("b"));
     assert_eq!(fetch.replica_state.replica_id.get(), 7);
+}
+
+#[test]
+fn a_known_tag_in_a_version_that_lacks_it_is_refused() {
+    // The replica state, from version 15 on. Kafka: "Tag 1 is not valid for version 12".
+    let body = FetchRequest::default().to_bytes(12).expect("it encodes");
+    let with_tag = |tag: u8| {
+        let input = [&body[..body.len() - 1], &[1, tag], b"\x0d\0\0\0\x07\0\0\0\0\0\0\0\x09\0"].concat();
+        FetchRequest::decode(input.into(), 12)
+    };
+    let error = with_tag(1).unwrap_err();
+    assert_eq!(error.kind(), DecodeErrorKind::TagNotInVersion { tag: 1, version: 12 });
+    assert_eq!(error.field(), "replicaState");
+    assert!(error.to_string().ends_with(": tag 1 is not valid for version 12"), "{error}");
+    assert_eq!(with_tag(9), Ok(FetchRequest::default()), "one that no version has is passed over");
+}
+
+#[test]
+fn errors_in_what_has_no_field_of_a_schema_name_the_place_nevertheless() {
+    let decode = |bytes: &'static [u8]| {
+        let error = MetadataRequest::decode(Bytes::from_static(bytes), 12).unwrap_err();
+        (error.field(), error.kind())
+    };
+    let cut = DecodeErrorKind::Truncated { needed: 1, left: 0 };
+    let section = "taggedFields".to_owned();
+    assert_eq!(decode(b"\0\x01\x01"), (section.clone(), cut));
+    assert_eq!(decode(b"\0\x01\x01\x01"), (section.clone(), cut));
+    assert_eq!(decode(b"\0\x01\x01\xff\xff\xff\xff\xff"), (section, DecodeErrorKind::VarintTooLong));
+    assert_eq!(decode(b"\0\x01\x01\x01\x63"), ("tag 99".to_owned(), cut));
+    let cut = DecodeErrorKind::Truncated { needed: 2, left: 1 };
+    assert_eq!(decode(b"\0\x01\x01\x01\x63\x02a"), ("tag 99".to_owned(), cut));
+
+    let head = b"\0\x03\0\x0c\0\0\0\x01";
+    for (length, field) in [(0, "requestApiKey"), (3, "requestApiVersion"), (7, "correlationId")] {
+        let frame = Bytes::from_static(&head[..length]);
+        let error = RequestFrame::parse(frame.clone(), |_| None).unwrap_err();
+        assert!(matches!(&error, RequestFrameError::Header(error) if error.field() == field), "{error}");
+    }
+    let error = response_correlation_id(&Bytes::from_static(&[0; 3])).unwrap_err();
+    assert_eq!(error.to_string(), "correlationId at byte 0: 4 bytes are needed, 3 are left");
+    let error = decode_versioned::<ConsumerProtocolSubscription>(Bytes::from_static(&[0])).unwrap_err();
+    assert_eq!(error.to_string(), "version at byte 0: 2 bytes are needed, 1 are left");
 }
 
 #[test]
