@@ -12,7 +12,7 @@ use ottla_model::{
 };
 use serde_json::{Map, Value};
 
-use crate::codec::{Few, Message, Struct, VersionRange};
+use crate::codec::{EncodeErrorKind, Few, Message, Struct, VersionRange};
 use crate::records::Records;
 
 /// Why a value has no JSON form, or a JSON value is not the message.
@@ -32,6 +32,14 @@ pub enum JsonError {
         /// The field, from the outermost inwards.
         field: String,
     },
+    /// A value that the version cannot carry: on the wire it would be the same error.
+    #[error("{field}: {kind}")]
+    Refused {
+        /// What is wrong.
+        kind: EncodeErrorKind,
+        /// The field, from the outermost inwards.
+        field: String,
+    },
     /// The message does not exist in this version.
     #[error("version {version} is not one of {versions}")]
     UnsupportedVersion {
@@ -48,7 +56,9 @@ impl JsonError {
     }
 
     fn within(mut self, outer: &str) -> Self {
-        if let Self::Expected { field, .. } | Self::Missing { field } = &mut self {
+        if let Self::Expected { field, .. } | Self::Refused { field, .. } | Self::Missing { field } =
+            &mut self
+        {
             let dot = if field.is_empty() || field.starts_with('[') { "" } else { "." };
             *field = format!("{outer}{dot}{field}");
         }
@@ -59,7 +69,7 @@ impl JsonError {
 /// Turns the message into JSON.
 ///
 /// # Errors
-/// When the version does not exist, or record data is not at hand.
+/// When the version does not exist or cannot carry the value, or record data is not at hand.
 pub fn to_json<M: Message + JsonStruct>(message: &M, version: i16) -> Result<Value, JsonError> {
     check_version::<M>(version)?;
     Json::to_json(message, version)
@@ -151,7 +161,7 @@ pub trait JsonStruct: Struct {
     /// Adds the fields.
     ///
     /// # Errors
-    /// When record data is not at hand.
+    /// When the version cannot carry one of them, or record data is not at hand.
     fn put_fields(&self, object: &mut ObjectWriter) -> Result<(), JsonError>;
 
     /// Makes the struct from the fields.
@@ -169,16 +179,47 @@ pub struct ObjectWriter {
 }
 
 impl ObjectWriter {
-    /// Adds a field if the version has it.
+    /// Whether the version is one of these, both bounds included.
+    #[must_use]
+    pub const fn in_versions(&self, first: i16, last: i16) -> bool {
+        VersionRange::new(first, last).contains(self.version)
+    }
+
+    /// Adds a field.
     ///
     /// # Errors
     /// When record data is not at hand.
-    pub fn put<T: Json>(&mut self, name: &str, first: i16, last: i16, value: &T) -> Result<(), JsonError> {
-        if VersionRange::new(first, last).contains(self.version) {
-            let value = value.to_json(self.version).map_err(|error| error.within(name))?;
-            self.fields.insert(name.to_owned(), value);
-        }
+    pub fn put<T: Json>(&mut self, name: &str, value: &T) -> Result<(), JsonError> {
+        let value = value.to_json(self.version).map_err(|error| error.within(name))?;
+        self.fields.insert(name.to_owned(), value);
         Ok(())
+    }
+
+    /// Adds a field that may be null in these versions.
+    ///
+    /// # Errors
+    /// When it is null in another, or record data is not at hand.
+    pub fn put_nullable<T: Json>(
+        &mut self,
+        name: &str,
+        first: i16,
+        last: i16,
+        value: &Option<T>,
+    ) -> Result<(), JsonError> {
+        if value.is_none() && !self.in_versions(first, last) {
+            return Err(self.refused(name, EncodeErrorKind::Null { version: self.version }));
+        }
+        self.put(name, value)
+    }
+
+    /// The error of a value that the version has no place for.
+    #[must_use]
+    pub fn not_in_version(&self, name: &str) -> JsonError {
+        self.refused(name, EncodeErrorKind::NotInVersion { version: self.version })
+    }
+
+    fn refused(&self, name: &str, kind: EncodeErrorKind) -> JsonError {
+        JsonError::Refused { kind, field: name.to_owned() }
     }
 }
 
@@ -357,16 +398,30 @@ impl Json for bool {
     }
 }
 
+/// What JSON has no numbers for.
+const NOT_FINITE: [f64; 3] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+
+/// Kafka's tools write these as texts.
+const fn java_name(not_finite: f64) -> &'static str {
+    if not_finite.is_nan() {
+        "NaN"
+    } else if not_finite > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    }
+}
+
 impl Json for f64 {
     const KIND: FieldKind = FieldKind::Primitive("float64");
 
     fn to_json(&self, _version: i16) -> Result<Value, JsonError> {
-        let number = serde_json::Number::from_f64(*self);
-        number.map(Value::Number).ok_or(JsonError::expected("a finite number"))
+        Ok(serde_json::Number::from_f64(*self).map_or_else(|| Value::from(java_name(*self)), Value::Number))
     }
 
     fn from_json(value: &Value, _version: i16) -> Result<Self, JsonError> {
-        value.as_f64().ok_or(JsonError::expected("a number"))
+        let named = || NOT_FINITE.into_iter().find(|number| value.as_str() == Some(java_name(*number)));
+        value.as_f64().or_else(named).ok_or(JsonError::expected("a number"))
     }
 }
 

@@ -347,12 +347,23 @@ fn json_impl(parsed: &Struct) -> TokenStream {
     let descriptions = fields.iter().map(describe_field);
     let puts = fields.iter().map(|field| {
         let Field { ident, name, versions: Versions { first, last }, .. } = field;
-        if field.tag.is_some() {
+        let put = match field.nullable {
+            Some(Versions { first, last }) if field.nullable != Some(Versions::ALL) => {
+                quote! { object.put_nullable(#name, #first, #last, &self.#ident)?; }
+            }
+            _ => quote! { object.put(#name, &self.#ident)?; },
+        };
+        let put = if field.tag.is_some() {
             let is_not_default = is_not_default(field);
-            quote! { if #is_not_default { object.put(#name, #first, #last, &self.#ident)?; } }
+            quote! { if #is_not_default { #put } }
         } else {
-            quote! { object.put(#name, #first, #last, &self.#ident)?; }
+            put
+        };
+        if field.versions == Versions::ALL {
+            return put;
         }
+        let refusal = refusal(field, &quote! { object });
+        quote! { if object.in_versions(#first, #last) { #put } #refusal }
     });
     let takes = fields.iter().map(|field| {
         let Field { ident, name, versions: Versions { first, last }, .. } = field;

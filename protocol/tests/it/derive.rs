@@ -3,7 +3,9 @@
 use compact_str::CompactString;
 use ottla_model::{NodeId, TopicName};
 use ottla_protocol::Message;
-use ottla_protocol::codec::{DecodeErrorKind, EncodeErrorKind};
+use ottla_protocol::codec::{DecodeErrorKind, EncodeErrorKind, Reader, Wire as _};
+use ottla_protocol::json::{JsonError, from_json, to_json};
+use ottla_protocol::messages::metadata::MetadataRequest;
 
 #[derive(Debug, Clone, PartialEq, Message)]
 #[message(key = 7, versions = 0..=3, flexible = 2)]
@@ -144,4 +146,57 @@ fn tags_are_written_in_ascending_order_and_with_a_size_of_any_length() {
     let head = b"\0\0\xff\xff\xff\xff\0\x02t\xff";
     let tagged = [b"\x02\x00\xca\x01\xc9\x01", text.as_bytes(), b"\x01\x01\0"].concat();
     assert_eq!(encode(&value, 3), [&head[..], &tagged].concat());
+}
+
+#[test]
+fn what_a_version_cannot_carry_is_the_same_error_in_json() {
+    let strict = Everything { strict: NodeId::new(5), ..named() };
+    let tagged = Everything { text: "more".into(), ..named() };
+    let part = Everything { part: Some(Part { a: 0, b: 2 }), ..named() };
+    let mut refused = 0;
+    for value in [strict, tagged, part, Everything { lax: true, ..named() }, Everything::default()] {
+        for version in 0..=3 {
+            let json = to_json(&value, version);
+            match (value.to_bytes(version), json) {
+                (Ok(_), Ok(_)) => {}
+                (Err(error), Err(JsonError::Refused { kind, field })) => {
+                    assert_eq!((kind, &field), (error.kind(), &error.field()), "{value:?} {version}");
+                    refused += 1;
+                }
+                other => panic!("{value:?} {version}: {other:?}"),
+            }
+        }
+    }
+    assert_eq!(refused, 1 + 3 + 3 + 1);
+
+    let request = MetadataRequest { allow_auto_topic_creation: false, ..MetadataRequest::default() };
+    assert_eq!(
+        to_json(&request, 1).unwrap_err().to_string(),
+        "allowAutoTopicCreation: version 1 cannot carry a value other than the default"
+    );
+}
+
+#[derive(Debug, Clone, PartialEq, Message)]
+#[message(versions = 0..=0)]
+struct Quota {
+    value: f64,
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_texts_in_json_as_in_java() {
+    for (value, text) in [(f64::NAN, "NaN"), (f64::INFINITY, "Infinity"), (f64::NEG_INFINITY, "-Infinity")] {
+        let json = to_json(&Quota { value }, 0).expect("a text");
+        assert_eq!(json["value"], text);
+        let back: Quota = from_json(&json, 0).expect("the same");
+        assert_eq!(back.value.to_bits(), value.to_bits());
+    }
+    from_json::<Quota>(&serde_json::json!({ "value": "1.5" }), 0).unwrap_err();
+}
+
+#[test]
+#[should_panic(expected = "a list is read over an empty one")]
+#[cfg(debug_assertions)]
+fn a_list_is_not_read_over_one_with_elements() {
+    let mut list = vec![1, 2, 3];
+    let _ = list.read_into(&mut Reader::new(bytes::Bytes::from_static(&[0; 4])));
 }
