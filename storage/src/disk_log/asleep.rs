@@ -1,6 +1,6 @@
 //! A log that was not opened at the start, since all is remembered that a start asks for. Whoever first reads its records or
-//! appends opens it then: its files are looked at as after every clean stop, but that nothing is taken away. Where they
-//! are not what was remembered, it refuses, and the next start recovers it.
+//! appends opens it then: its files are looked at as after every clean stop. Where it does not end as is remembered, it
+//! refuses, and the next start recovers it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -63,28 +63,38 @@ pub(super) struct Woken {
     pub(super) names_changed: bool,
 }
 
-/// Opens a remembered log. Nothing is taken away: where it is not as it is remembered, that is an error.
+/// Opens a remembered log. Where an index or a sealed segment is not as it is remembered, all of it is looked at, as a
+/// start without a memory would. It must end where it is remembered to, since that was told before.
 pub(super) fn wake(opening: LogOpening, shared: &Arc<Shared>, memo: &LogMemo) -> Result<Woken, LogError> {
-    let mut loader = Loader::new(opening, Arc::clone(shared), Some(memo))?;
-    let is_known = |segment: &Arc<Segment>| {
-        memo.segments.at(segment.base()).is_some_and(|known| known.bytes == segment.bytes())
-    };
-    let are_known = loader.segments.len() == memo.segments.len() && loader.segments.iter().all(is_known);
-    let last = loader.segments.last().cloned().filter(|_| are_known);
-    let restored = match &last {
-        Some(last) if !loader.unindexed.contains(&last.base()) => loader.restore_clean(last)?,
-        _ => None,
-    };
-    let is_right =
-        |restored: &RestoredTail| restored.next == memo.log_end && restored.tail.bytes() == memo.active.bytes;
-    match restored.filter(is_right).filter(|_| loader.producers.first_open().is_none()) {
+    let mut loader = Loader::new(opening.clone(), Arc::clone(shared), Some(memo))?;
+    match loader.restore_remembered(memo)? {
         Some(restored) => Ok(loader.wake(restored)),
         None => {
-            let path = loader.opening.directory.path();
-            let reason = "it is not as its last orderly stop left it: the next start looks at all of it";
-            Err(LogError::Malformed { path, reason })
+            let path = opening.directory.path();
+            tracing::warn!(path = %path.display(), "a log is not as its last orderly stop left it: all of it is looked at");
+            wake_in_full(opening, shared, memo)
         }
     }
+}
+
+fn wake_in_full(opening: LogOpening, shared: &Arc<Shared>, memo: &LogMemo) -> Result<Woken, LogError> {
+    let path = opening.directory.path();
+    let mut loader = Loader::new(opening, Arc::clone(shared), None)?;
+    let ends = (loader.segments.first().map(|first| first.base()), loader.segments.last().cloned());
+    let restored = match ends {
+        (Some(start), Some(last)) if start == memo.start && last.base() == memo.active.base => {
+            Some(loader.restore(&last)?).filter(|restored| loader.is_at_end_of(restored, memo))
+        }
+        _ => None,
+    };
+    let Some(restored) = restored else {
+        let reason = "it does not end where its last orderly stop left it: the next start recovers it";
+        return Err(LogError::Malformed { path, reason });
+    };
+    if loader.recovery.cut.is_some() || !loader.recovery.holes.is_empty() {
+        tracing::error!(path = %path.display(), recovery = ?loader.recovery, "a log has lost records since its last orderly stop");
+    }
+    Ok(loader.wake(restored))
 }
 
 /// A log on its way from files to memory.
@@ -184,6 +194,26 @@ impl Loader {
                 self.recover(from)
             }
         }
+    }
+
+    /// The same for a log that is remembered; none where anything but the index of a sealed segment contradicts that.
+    fn restore_remembered(&mut self, memo: &LogMemo) -> Result<Option<RestoredTail>, LogError> {
+        let is_known = |segment: &Arc<Segment>| {
+            memo.segments.at(segment.base()).is_some_and(|known| known.bytes == segment.bytes())
+        };
+        let are_known = self.segments.len() == memo.segments.len() && self.segments.iter().all(is_known);
+        let Some(last) = self.segments.last().cloned() else { return Ok(None) };
+        if !are_known || self.unindexed.contains(&last.base()) {
+            return Ok(None);
+        }
+        Ok(self.restore_clean(&last)?.filter(|restored| self.is_at_end_of(restored, memo)))
+    }
+
+    /// Whether the log ends as is remembered of it. None is remembered while a transaction is open.
+    fn is_at_end_of(&self, restored: &RestoredTail, memo: &LogMemo) -> bool {
+        restored.next == memo.log_end
+            && restored.tail.bytes() == memo.active.bytes
+            && self.producers.first_open().is_none()
     }
 
     /// The same for a log that was closed cleanly; none where its end contradicts that.

@@ -76,7 +76,11 @@ impl Stopped {
 }
 
 fn records(log: &dyn Log) -> i64 {
-    let found = batches(log, log.positions().log_start.get(), ReadEnd::LogEnd, 1 << 20);
+    records_from(log, log.positions().log_start.get())
+}
+
+fn records_from(log: &dyn Log, offset: i64) -> i64 {
+    let found = batches(log, offset, ReadEnd::LogEnd, 1 << 20);
     let count =
         |batch: &RecordBatch| batch.header().next_offset().distance_from(batch.header().base_offset());
     found.iter().map(count).sum()
@@ -326,25 +330,49 @@ fn transactional(sequence: i32) -> CheckedBatch {
 }
 
 #[test]
-fn a_log_whose_sealed_records_were_cut_refuses_and_is_recovered_by_the_next_start() {
-    let stopped = Stopped::new();
-    let path = stopped.path("t-1").join("00000000000000000003.log");
-    let bytes = fs::metadata(&path).unwrap().len();
-    OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes - 10).unwrap();
-    let (directory, report) = stopped.start();
-    let log = &report.logs[1].log;
-    for _ in 0..2 {
-        let refused = log.append_as_leader(batch(NOW_MS, 1, 10), EPOCH, NOW_MS).unwrap_err().to_string();
-        assert!(refused.contains("t-1") && refused.contains("orderly stop"), "{refused}");
-        assert!(log.read(&request(0)).is_err());
+fn a_sealed_segment_that_was_changed_in_its_place_costs_no_more_than_its_own_records() {
+    for change in [-10, 1] {
+        let stopped = Stopped::new();
+        let path = stopped.path("t-1").join("00000000000000000003.log");
+        let bytes = i64::try_from(fs::metadata(&path).unwrap().len()).unwrap();
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(u64::try_from(bytes + change).unwrap()).unwrap();
+        let (directory, report) = stopped.start();
+        let log = &report.logs[1].log;
+        assert!(log.is_asleep());
+        log.append_as_leader(batch(NOW_MS, 1, 10), EPOCH, NOW_MS).unwrap();
+        assert!(records_from(&**log, 6) == END - 6 + 1 && records_from(&**log, 0) >= 3);
+        directory.close(1, NOW_MS).unwrap();
     }
-    assert_eq!(fs::metadata(&path).unwrap().len(), bytes - 10, "nothing was changed");
-    directory.close(1, NOW_MS).unwrap();
-    drop((directory, report));
-    let (_, report) = stopped.start();
-    let opened: Vec<_> = report.logs.iter().map(|loaded| !loaded.log.is_asleep()).collect();
-    assert_eq!(opened, [false, true, false]);
-    report.logs[1].log.append_as_leader(batch(NOW_MS, 1, 10), EPOCH, NOW_MS).unwrap();
+}
+
+#[test]
+fn a_wrong_index_of_the_active_segment_is_made_anew_when_the_log_is_opened() {
+    let base = "00000000000000000006";
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 5] = [
+        ("index", |content| content.push(1)),
+        ("timeindex", |content| content.push(1)),
+        ("index", |content| content.extend([0xff; 8])),
+        ("timeindex", |content| *content.last_mut().unwrap() ^= 0x40),
+        ("timeindex", Vec::clear),
+    ];
+    for (kind, damage) in damages {
+        let stopped = Stopped::new();
+        let path = stopped.path("t-2").join(format!("{base}.{kind}"));
+        let mut content = fs::read(&path).unwrap();
+        damage(&mut content);
+        File::create(&path).unwrap().write_all(&content).unwrap();
+        let (directory, report) = stopped.start();
+        let log = &report.logs[2].log;
+        assert!(log.is_asleep(), "{kind}: an index proves nothing");
+        assert_eq!(records(&**log), END, "{kind}");
+        log.append_as_leader(batch(NOW_MS, 1, 10), EPOCH, NOW_MS).unwrap();
+        directory.close(1, NOW_MS).unwrap();
+        drop((directory, report));
+        let (_, report) = stopped.start();
+        assert_eq!(records(&*report.logs[2].log), END + 1, "{kind}");
+    }
 }
 
 #[test]

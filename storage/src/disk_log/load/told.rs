@@ -9,7 +9,7 @@ use crate::io::Directory;
 use crate::log::{Damage, LogConfig};
 
 /// What opening a log needs to know.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LogOpening {
     /// The log's folder. It is made if it is missing.
     pub directory: Arc<dyn Directory>,
