@@ -1,6 +1,8 @@
 //! Bytes that no honest peer sends: never a panic, never memory for what is only claimed, and an error that says what,
 //! where and in which field.
 
+use std::collections::HashMap;
+
 use bytes::Bytes;
 use ottla_model::{LeaderEpoch, Offset};
 use ottla_protocol::codec::{DecodeErrorKind, Message as _, Writer};
@@ -245,6 +247,49 @@ fn a_known_tag_in_a_version_that_lacks_it_is_refused() {
     assert_eq!(error.field(), "replicaState");
     assert!(error.to_string().ends_with(": tag 1 is not valid for version 12"), "{error}");
     assert_eq!(with_tag(9), Ok(FetchRequest::default()), "one that no version has is passed over");
+}
+
+#[test]
+fn each_messages_own_tags_are_refused_in_flexible_versions_that_lack_them() {
+    let shortest = shortest();
+    let mut refused = 0;
+    for entry in all() {
+        for version in entry.versions.iter() {
+            let flexible = entry.flexible.is_some_and(|first| version >= first);
+            let golden = shortest.get(&(entry.name.to_owned(), version)).filter(|_| flexible);
+            let Some(golden) = golden else { continue };
+            for field in entry.schema.fields.iter().filter(|field| !field.versions.contains(version)) {
+                let Some(tag) = field.tag else { continue };
+                let tag = u8::try_from(tag).expect("tags are small");
+                let input = [&golden[..golden.len() - 1], &[1, tag, 0]].concat();
+                let error = (entry.decode)(input.into(), version).unwrap_err();
+                assert_eq!(
+                    (error.kind(), error.field().as_str()),
+                    (DecodeErrorKind::TagNotInVersion { tag: tag.into(), version }, field.name),
+                    "{} {version}",
+                    entry.name
+                );
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused >= 10, "{refused} tags of other versions were tried");
+}
+
+/// The shortest vector of each message and version without tagged fields, and so with a zero at its end.
+fn shortest() -> HashMap<(String, i16), Bytes> {
+    let mut shortest = HashMap::new();
+    for line in FILES.into_iter().flat_map(lines) {
+        let golden = bytes(text(&line, "hex"));
+        if golden.last() == Some(&0) {
+            let key = (text(&line, "message").to_owned(), number(&line, "version"));
+            let least: &mut Bytes = shortest.entry(key).or_insert_with(|| golden.clone());
+            if golden.len() < least.len() {
+                *least = golden;
+            }
+        }
+    }
+    shortest
 }
 
 #[test]
