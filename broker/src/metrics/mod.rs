@@ -4,7 +4,7 @@
 //! # To count something
 //!
 //! 1. The object that moves a number owns it: a field of type [`Counter`], [`Gauge`] or [`Histogram`] (fixed buckets from
-//!    4 µs to 34 s) in its struct, or in [`Metrics`] if it belongs to nobody. All three take `&self`, need no lock and are
+//!    4 µs to 34 s) in its struct, or in `Metrics` if it belongs to nobody. All three take `&self`, need no lock and are
 //!    relaxed atomics. Where one thread alone writes (a reactor, a flusher), `add_alone` and `observe_alone` save the locked
 //!    instruction. Nothing is counted by record; a request costs a few stores.
 //! 2. A function in a file of `export/` reads it at a scrape, off the data path, and writes a family:
@@ -26,7 +26,7 @@
 //! 3. docs/operations.md lists every family; its table is rendered (`OTTLA_RENDER=1 cargo test -p ottla-broker --test it
 //!    metrics_docs`).
 //!
-//! A thing that a reactor counts for each API stands in [`requests`]; for what repeats in the log see `ottla_network::Repeats`.
+//! A thing that a reactor counts for each API stands in `requests`; for what repeats in the log see `ottla_network::Repeats`.
 
 mod counter;
 pub(crate) mod export;
