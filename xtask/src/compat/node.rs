@@ -196,10 +196,14 @@ impl Node {
     fn ottla_command(&self, peers: &Peers) -> Command {
         let mut command = Command::new(&peers.ottla);
         command.arg("--data").arg(&self.data);
-        let listeners = ("listeners".to_owned(), format!("PLAINTEXT://{}", self.address()));
-        for (key, value) in
-            self.properties.iter().chain([&listeners, &("node.id".to_owned(), "1".to_owned())])
-        {
+        let mut properties = vec![
+            // The page of metrics would have a fixed port. A suite that wants one says so: the last word counts.
+            ("http.address".to_owned(), String::new()),
+            ("listeners".to_owned(), format!("PLAINTEXT://{}", self.address())),
+            ("node.id".to_owned(), "1".to_owned()),
+        ];
+        properties.extend(self.properties.iter().cloned());
+        for (key, value) in properties {
             command.arg("--override").arg(format!("{key}={value}"));
         }
         command
