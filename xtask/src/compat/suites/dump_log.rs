@@ -37,10 +37,12 @@ const RAW_TOPICS: &[&str] = &["raw-plain", "raw-rolled", "raw-stamped"];
 const JAVA_CODECS: &[&str] = &["gzip", "snappy", "lz4", "zstd"];
 const JAVA_LINES: u64 = 200;
 
-/// Files beside the logs that Kafka keeps in a log directory; DumpLogSegments reads none of them.
+/// Files beside the logs in a log directory, which are Kafka's but for the one that a clean stop of ours leaves and Kafka does
+/// not look at (docs/format.md); DumpLogSegments reads none of them.
 const OTHER_FILES: &[&str] = &[
     ".kafka_cleanshutdown",
     ".lock",
+    ".ottla-clean-stop",
     "bootstrap.checkpoint",
     "cleaner-offset-checkpoint",
     "leader-epoch-checkpoint",
@@ -70,7 +72,7 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<()> {
 
     let files = Files::of(node.data())?;
     session.claim(
-        format!("every file is of a kind that Kafka writes: {:?}", files.unknown),
+        format!("every file is of a kind that Kafka or docs/format.md knows: {:?}", files.unknown),
         files.unknown.is_empty(),
     );
     dump_everything(session, &node, &files)?;
