@@ -150,6 +150,9 @@ fn a_limit_on_series_leaves_out_and_says_how_many() {
 #[test]
 fn both_formats_hold_the_same_samples_in_lines_of_the_formats_form() {
     let (broker, _) = busy("kafka_exporter,jmx,redpanda");
+    // That of `busy` is about to go, and a page without connections has no sample of them.
+    let mut stays = broker.connect();
+    create_topic(&mut stays, "another", 1);
     let plain = page(&broker);
     let open = get_with(address(&broker), "/metrics", OPEN_METRICS).body;
     assert_eq!(samples(&plain), samples(&open));
